@@ -28,7 +28,7 @@
 #define DEFAULT_LEVEL  3
 #define DEFAULT_MEMORY (2ull << 30)
 
-/* The last instructions are of the task that runs at the end. */
+/* Ends the threads: the last instructions are of the task that runs at the end. */
 static int threads_end(struct wet_builder *builder)
 {
     const struct agt_task *tasks;
@@ -82,8 +82,8 @@ int wet_builder_replay(struct wet_builder *builder, uint64_t most, wet_interval_
 
 static int writer_start(struct wet_builder *builder, const struct wet_unfinished *unfinished);
 
-/* In one pass; side by side, if that is wanted, what comes after a first window's length. So a run that
- * is shorter is built in one pass. */
+/* Replays all in one pass; side by side, if that is wanted, what comes after a first window's
+ * length. So a run that is shorter is built in one pass. */
 static int replay_all(struct wet_builder *builder, const struct wet_unfinished *unfinished)
 {
     bool is_side = wet_side_is_wanted(builder->options) && builder->space.fd < 0, rest = true;
@@ -151,7 +151,7 @@ static int builder_init(struct wet_builder *builder, struct rep_feed *feed,
     return err;
 }
 
-/* A replayee at the beginning. */
+/* Begins a replayee at the run's or window's beginning. */
 static int begin(struct wet_builder *builder, struct wet_unfinished *unfinished)
 {
     int err = wet_window_is_later(builder)
@@ -198,7 +198,8 @@ uint64_t wet_builder_length(const struct wet_build_options *options)
                                           : WET_INTERVAL_INSTRUCTIONS;
 }
 
-/* One thread packs while the replay goes on; more help where it waits for them. */
+/* Starts the writer: one thread packs while the replay goes on; more help where it waits for
+ * them. */
 static int writer_start(struct wet_builder *builder, const struct wet_unfinished *unfinished)
 {
     const struct wet_build_options *options = builder->options;
@@ -217,7 +218,7 @@ static const struct wet_index_record *index_of(const struct wet_builder *builder
     return (const struct wet_index_record *)builder->index.data + k;
 }
 
-/* Everything between the first instruction and the last section. */
+/* Does everything between the first instruction and the last section. */
 static int run_and_write(struct wet_builder *builder, struct wet_unfinished *unfinished,
                          struct wet_build_result *result)
 {

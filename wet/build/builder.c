@@ -54,7 +54,8 @@ bool wet_builder_has_room(const struct wet_builder *builder, const struct agt_vi
 
 /* ---- while it runs ---- */
 
-/* Ticks count from where a task began; here from where the engine did, if that was later. */
+/* Makes entries' ticks count from where the engine began, if that was later than where a task did,
+ * from which the feed counts. */
 static void ticks_adjust(struct wet_builder *builder, struct wd_buf *entries, size_t from)
 {
     for (size_t at = from; at < entries->size_bytes;) {
@@ -145,7 +146,7 @@ static int entry_keep(struct wet_builder *builder, const struct evq_entry *entry
     return err ? err : wet_entry_for_store(&builder->space, entry, time, &builder->parts.entries);
 }
 
-/* Discarded pages are among the written lines, but a leader has none. */
+/* Does an op to the space. Discarded pages are among the written lines, but a leader has none. */
 static int space_op(struct wet_builder *builder, const struct evq_op *op)
 {
     if (builder->is_leader && op->op == EVQ_OP_DISCARD)
@@ -203,8 +204,8 @@ int wet_builder_file_read(void *arg, uint64_t file, uint64_t off, uint8_t *to, u
 
 /* ---- when it stands still ---- */
 
-/* Lines come in order of their addresses, the same one perhaps twice in a row: so there are no more of them than
- * the program has mapped. */
+/* Notes a line that was written. Lines come in order of their addresses, the same one perhaps twice
+ * in a row: so there are no more of them than the program has mapped. */
 static int line_note(void *arg, uint64_t address, const uint8_t *bytes)
 {
     struct wet_builder *builder = arg;
@@ -251,7 +252,8 @@ static int lines_part(struct wet_builder *builder)
     return err ? err : wet_changes_encode(&builder->changes, &builder->parts.lines);
 }
 
-/* Which components an XSAVE image, in the standard form, calls in use depends on the machine, too. */
+/* Settles which components an XSAVE image in the standard form calls in use: that depends on the
+ * machine, too. */
 static void in_use_settle(uint8_t *image, uint32_t bytes)
 {
     uint64_t settled = AGT_XS_X87 | AGT_XS_SSE, in_use;

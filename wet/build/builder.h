@@ -83,14 +83,14 @@ bool wet_builder_has_room(const struct wet_builder *builder, const struct agt_vi
 /* Ends an interval where the engine stands: its row of the index, and the next one begins. */
 int wet_builder_index(struct wet_builder *builder, struct wet_index_record *record);
 
-/* The same, and hands its parts to the writer. */
+/* wet_builder_index(), and hands the interval's parts to the writer. */
 int wet_builder_interval(struct wet_builder *builder);
 
 /* The engine's source. When it has no entries because of stop_frame, and all before have been taken,
  * its `next` says -ECANCELED. */
 struct rep_source wet_builder_source(struct wet_builder *builder);
 
-/* WET_SEC_STATE of where the engine stands. */
+/* Makes WET_SEC_STATE of where the engine stands. */
 int wet_builder_state(struct wet_builder *builder, struct wd_buf *out);
 
 /* Ticks that each task has retired by now, in the whole run. */
@@ -99,7 +99,7 @@ void wet_builder_ticks(const struct wet_builder *builder, uint64_t *ticks);
 /* Entries that the engine was given and has not taken, as the feed gave them. */
 void wet_builder_ticks_undo(const struct wet_builder *builder, struct wd_buf *entries);
 
-/* For the state that the last signal interrupted. */
+/* Notes a signal, for the state that the last one interrupted. */
 void wet_builder_signal_note(struct wet_builder *builder, const struct evq_entry *entry,
                              uint64_t time);
 
@@ -121,7 +121,7 @@ void wet_builder_notice(const struct wet_builder *builder, const char *format, .
 typedef int (*wet_interval_fn)(struct wet_builder *builder);
 int wet_builder_replay(struct wet_builder *builder, uint64_t most, wet_interval_fn interval);
 
-/* Whether there is nothing left. */
+/* Whether nothing of the run or window is left. */
 bool wet_builder_is_over(const struct wet_builder *builder);
 
 /* ---- snapshot.c ---- */
@@ -165,7 +165,7 @@ struct wet_unfinished {
 int wet_unfinished_open(const struct wet_builder *builder, const char *path,
                         struct wet_unfinished *out);
 
-/* Forgets what is in it. */
+/* Forgets what is in the unfinished file. */
 int wet_unfinished_clear(struct wet_unfinished *unfinished);
 
 /* The journal's first record: what is built, and from where. */
@@ -179,8 +179,9 @@ int wet_unfinished_begin(struct wet_builder *builder, struct wet_unfinished *unf
 int wet_resume(struct wet_builder *builder, struct wet_unfinished *unfinished, bool *resumed);
 
 /*
- * A replayee where the interval from builder->first_time on begins, by WET_SEC_STATE `state` (which
- * becomes the interval's) and the space; the feed, at its beginning, is brought there too.
+ * Makes a replayee stand where the interval from builder->first_time on begins, by WET_SEC_STATE
+ * `state` (which becomes the interval's) and the space; the feed, at its beginning, is brought
+ * there too.
  */
 int wet_builder_stand(struct wet_builder *builder, struct wd_buf *state);
 
@@ -194,7 +195,7 @@ int wet_builder_leave(const struct wet_builder *builder, struct wet_leave *leave
 /* Goes on with a new engine of `mode`: by `leave`, whose entries are taken, parts.state and the space. */
 int wet_builder_arrive(struct wet_builder *builder, enum dbi_mode mode, struct wet_leave *leave);
 
-/* Both: a new engine takes the place of the builder's. */
+/* Leaves and arrives: a new engine takes the place of the builder's. */
 int wet_builder_move(struct wet_builder *builder, enum dbi_mode mode);
 
 #endif

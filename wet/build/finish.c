@@ -122,7 +122,7 @@ static int debug_section(const struct wet_finish *finish, struct wet_store_write
     return err;
 }
 
-/* A module's whole file, and what holds its debug information if that is elsewhere. */
+/* Adds a module's whole file, and what holds its debug information if that is elsewhere. */
 static int module_section(const struct wet_finish *finish, struct wet_store_writer *store,
                           uint64_t n, const struct rep_file *file, json_t *origin)
 {
@@ -280,7 +280,8 @@ static int tables_sections(const struct wet_finish *finish, struct wet_store_wri
 
 /* ---- meta ---- */
 
-/* Arguments and paths may be any bytes; those that are no UTF-8 are kept as {"hex": digits}. */
+/* A string for META. Arguments and paths may be any bytes; those that are no UTF-8 are kept as
+ * {"hex": digits}. */
 static json_t *text(const char *bytes)
 {
     static const char digits[] = "0123456789abcdef";
@@ -300,7 +301,7 @@ static json_t *text(const char *bytes)
     return string;
 }
 
-/* What is not known has no number. */
+/* Puts which processor recorded; what is not known has no number. */
 static void processor_put(json_t *meta, const struct rrt_processor *processor)
 {
     if (processor->rdpid != RRT_PROCESSOR_UNKNOWN)

@@ -63,7 +63,7 @@ static bool read_at(int fd, void *to, size_t bytes, uint64_t at)
     return true;
 }
 
-/* The frame of record n, which begins at `at`, into journal->frame. */
+/* Reads the frame of record n, which begins at `at`, into journal->frame. */
 static bool frame_read(struct wet_journal *journal, size_t n, uint64_t at, uint64_t file_bytes)
 {
     struct head head;

@@ -122,7 +122,7 @@ static void number_new(struct wet_node_table *table, uint32_t first)
         chain(table, i);
 }
 
-/* What ran in this interval without having run before. */
+/* Meets the nodes that ran in this interval without having run before. */
 static int nodes_meet(struct wet_node_table *table, const struct rep_engine *engine,
                       uint32_t fragment_count)
 {
@@ -143,8 +143,8 @@ static int nodes_meet(struct wet_node_table *table, const struct rep_engine *eng
     return 0;
 }
 
-/* The counters lie where the replayee can write: one that has changed since nodes_meet() looked may be of code that
- * is no node yet. */
+/* Adds up executions. The counters lie where the replayee can write: one that has changed since
+ * nodes_meet() looked may be of code that is no node yet. */
 static int executions_take(struct wet_node_table *table, const struct rep_engine *engine,
                            uint32_t fragment_count)
 {

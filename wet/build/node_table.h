@@ -41,14 +41,14 @@ int wet_node_table_count(struct wet_node_table *table, const struct rep_engine *
                          struct wd_buf *counts);
 
 /*
- * The same for an interval that was counted in another table: `counts` names nodes of `from`, which a
- * build of its own met. `map` has as many places as `from` nodes, all 0 at first, and is for later
- * intervals of the same table.
+ * wet_node_table_count() for an interval that was counted in another table: `counts` names nodes of
+ * `from`, which a build of its own met. `map` has as many places as `from` nodes, all 0 at first,
+ * and is for later intervals of the same table.
  */
 int wet_node_table_merge(struct wet_node_table *table, const struct wet_node_table *from,
                          uint32_t *map, const struct wd_buf *counts, struct wd_buf *out);
 
-/* The engine is another one, which has executed nothing. */
+/* To be called when the engine is another one, which has executed nothing. */
 void wet_node_table_detach(struct wet_node_table *table);
 
 /* Nodes from number `first` on as bytes, and back at the end of a table; what is no such list is

@@ -20,7 +20,7 @@ struct wet_output_finder {
 
 void wet_output_finder_fini(struct wet_output_finder *finder);
 
-/* To be told of every entry, and before it of what it captured. -ENOMEM. */
+/* Has to be told of every entry, and before it of what it captured. -ENOMEM. */
 int wet_output_finder_entry(struct wet_output_finder *finder, const struct evq_entry *entry,
                             uint64_t time);
 int wet_output_finder_captured(struct wet_output_finder *finder, uint64_t tag, const void *bytes,

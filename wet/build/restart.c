@@ -227,7 +227,8 @@ static int task_new_append(struct restart *restart, const struct wet_task_record
     return err;
 }
 
-/* Slot 0 is there from the start. The running task comes last: it stays the running one. */
+/* Gives the tasks. Slot 0 is there from the start. The running task comes last: it stays the
+ * running one. */
 static int tasks_give(struct restart *restart, struct wd_buf *out)
 {
     const struct wet_task_record *running = NULL;

@@ -40,7 +40,8 @@ struct resume {
     uint64_t next; /* interval */
 };
 
-/* Something lies there that is not ours: the file gets another name until it is done. */
+/* Tells the user that something lies there that is not ours: the file gets another name until it is
+ * done. */
 static void foreign_tell(const struct wet_builder *builder)
 {
     wet_builder_notice(builder, "%s: should this build be interrupted, the next one begins anew",
@@ -71,8 +72,9 @@ int wet_unfinished_open(const struct wet_builder *builder, const char *path,
 
 /* ---- what it is ---- */
 
-/* The same program has to go on that began: another one may cut the run otherwise. And the same user: what
- * the journal holds is taken into the builder nearly as it is. */
+/* Makes what identifies a build. The same program has to go on that began: another one may cut the
+ * run otherwise. And the same user: what the journal holds is taken into the builder nearly as it
+ * is. */
 static int identity_make(const struct wet_builder *builder, struct wd_buf *out)
 {
     const struct wet_build_options *options = builder->options;
@@ -116,7 +118,7 @@ int wet_unfinished_begin(struct wet_builder *builder, struct wet_unfinished *unf
     return err;
 }
 
-/* Memory where a window begins. */
+/* Loads the memory where a window begins. */
 static int memory_load(struct resume *resume)
 {
     const struct wet_section *rows = (const struct wet_section *)resume->rows.data;
@@ -186,7 +188,7 @@ static bool section_is_sound(struct resume *resume, const struct wet_section *ro
     return wet_store_reread(resume->store, row, &resume->section) == 0;
 }
 
-/* Interval k's record, and its STATE into resume->state. */
+/* Reads interval k's record, and its STATE into resume->state. */
 static bool state_read(struct resume *resume, uint64_t k, struct interval *interval)
 {
     return interval_read(resume, k, interval) &&
@@ -290,7 +292,7 @@ static int intervals_load(struct resume *resume)
     return err;
 }
 
-/* Converts what has been taken already. */
+/* Has the feed convert what has been taken already. */
 static int feed_skip(struct wet_builder *builder, uint64_t count)
 {
     struct wd_buf *ahead = &builder->ahead;
@@ -312,7 +314,7 @@ static int feed_skip(struct wet_builder *builder, uint64_t count)
     return 0;
 }
 
-/* A replayee as `state` has it, in an engine of `mode`. */
+/* Makes a replayee as `state` has it, in an engine of `mode`. */
 static int stand(struct wet_builder *builder, enum dbi_mode mode, const struct wd_buf *state)
 {
     struct wd_buf now = {0};
@@ -386,7 +388,7 @@ static int stand_again(struct resume *resume)
     return err ? err : wet_builder_stand(resume->builder, &resume->state);
 }
 
-/* What follows is made again. */
+/* Cuts off what follows in file and journal: it is made again. */
 static int cut_off(struct resume *resume)
 {
     int err = wet_store_continue(resume->store, (const struct wet_section *)resume->rows.data,
@@ -394,7 +396,7 @@ static int cut_off(struct resume *resume)
     return err ? err : wet_journal_cut(resume->journal, resume->next + 1);
 }
 
-/* `records` were in the journal. */
+/* Tells the user how the build goes on; `records` were in the journal. */
 static void tell(const struct resume *resume, size_t records, int err, bool same, bool resumed)
 {
     const struct wet_builder *builder = resume->builder;

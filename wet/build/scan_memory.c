@@ -44,7 +44,7 @@ static bool may_differ(uint64_t page)
     return page & (WET_PAGE_PRESENT | WET_PAGE_SWAPPED) && !(page & WET_PAGE_OF_FILE);
 }
 
-/* The first `count` pages from `start` on, as scan->pages tells of them. */
+/* Tells of the first `count` pages from `start` on, by scan->pages. */
 static int pages_tell(struct scan *scan, const struct agt_view *view, uint64_t start,
                       uint64_t count)
 {

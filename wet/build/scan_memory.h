@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* Of /proc/PID/pagemap. */
+/* A bit of an entry of /proc/PID/pagemap. */
 #define WET_PAGE_PRESENT (1ull << 63)
 #define WET_PAGE_SWAPPED (1ull << 62)
 #define WET_PAGE_OF_FILE (1ull << 61) /* never written to */

@@ -279,7 +279,7 @@ static int windows_merge(struct side *side)
     return err;
 }
 
-/* Until no more than `running` are at work and `waiting` are not merged. */
+/* Waits until no more than `running` windows are at work and `waiting` are not merged. */
 static int windows_wait(struct side *side, uint64_t running, uint64_t waiting)
 {
     int err = windows_look(side, false);
@@ -326,7 +326,7 @@ static int start_make(struct side *side)
     return err;
 }
 
-/* How many may be built at once: each has its own copy of the program's memory, twice. */
+/* How many windows may be built at once: each has its own copy of the program's memory, twice. */
 static uint64_t windows_most(const struct side *side)
 {
     const struct wet_build_options *options = side->builder->options;

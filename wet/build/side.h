@@ -15,7 +15,7 @@
 
 #include "wet/build/builder.h"
 
-/* Whether a build is to try it: then its space is private memory. */
+/* Whether a build is to go side by side if it can: then its space is private memory. */
 bool wet_side_is_wanted(const struct wet_build_options *options);
 
 /*

@@ -27,7 +27,7 @@ struct wet_thread_finder {
 void wet_thread_finder_init(struct wet_thread_finder *finder, const struct rep_info *info);
 void wet_thread_finder_fini(struct wet_thread_finder *finder);
 
-/* To be told of every entry, and before it of what it captured. -ENOMEM. */
+/* Has to be told of every entry, and before it of what it captured. -ENOMEM. */
 int wet_thread_finder_entry(struct wet_thread_finder *finder, const struct evq_entry *entry,
                             uint64_t time);
 void wet_thread_finder_captured(struct wet_thread_finder *finder, uint64_t tag, const void *bytes,

@@ -92,7 +92,7 @@ static int too_late(const struct wet_builder *builder)
         (unsigned long long)rep_feed_info(builder->feed)->end_frame);
 }
 
-/* One attempt; -EAGAIN asks for another one. */
+/* One attempt to come to the window's start; -EAGAIN asks for another one. */
 static int plain_run(struct wet_builder *builder)
 {
     const struct wet_build_options *options = builder->options;
@@ -143,7 +143,7 @@ static int plain_replay(struct wet_builder *builder)
     return err;
 }
 
-/* What was found before is not of the window, but for what goes on. */
+/* Begins the finders anew: what was found before is not of the window, but for what goes on. */
 static void finders_begin(struct wet_builder *builder, uint64_t time)
 {
     builder->outputs.outputs.size_bytes = 0;
@@ -190,7 +190,8 @@ static int lines_add(void *arg, uint64_t mirror_off, const uint8_t *now, uint64_
     return err;
 }
 
-/* What the replayee says of its mappings is as the recording allows: in order, and nowhere else. */
+/* Whether what the replayee says of its mappings is as the recording allows: in order, and nowhere
+ * else. */
 static bool is_sound(const struct wet_builder *builder, const struct agt_view *view,
                      const struct wet_object *object, uint64_t previous_end)
 {
@@ -201,7 +202,7 @@ static bool is_sound(const struct wet_builder *builder, const struct agt_view *v
            wet_builder_has_room(builder, view);
 }
 
-/* Each mapping becomes an object and its view. */
+/* Makes an object and its view of each mapping. */
 static int objects_make(struct wet_builder *builder)
 {
     struct wet_space *space = &builder->space;

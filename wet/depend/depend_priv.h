@@ -38,7 +38,8 @@ uint64_t dep_shadow_run(const struct dep_shadow *shadow, uint64_t address, uint6
 /* Labels a range. Label 0 gives memory back. 0 or -ENOMEM. */
 int dep_shadow_fill(struct dep_shadow *shadow, uint64_t address, uint64_t bytes, uint32_t label);
 
-/* Labels of [from, from + bytes) go to [to, to + bytes) as well; the ranges do not overlap. 0 or -ENOMEM. */
+/* Copies labels of [from, from + bytes) to [to, to + bytes) as well; the ranges do not overlap. 0
+ * or -ENOMEM. */
 int dep_shadow_copy(struct dep_shadow *shadow, uint64_t to, uint64_t from, uint64_t bytes);
 
 /* Calls `fn` with all labels that there may be, in pieces, for it to read or change. */
@@ -125,9 +126,9 @@ void dep_groups_init(struct dep_groups *groups);
 void dep_groups_refine(struct dep_groups *groups, const struct ins_regset *set,
                        struct ins_regset *changed);
 
-/* Reads a fragment. 0 or -ENOMEM. */
+/* Makes a node of a fragment. 0 or -ENOMEM. */
 int dep_node_make(const struct dbi_fragment *fragment, struct dep_node **out);
-/* Makes its inputs anew, for these groups, and tells the lists. 0 or -ENOMEM. */
+/* Makes a node's inputs anew, for these groups, and tells the lists. 0 or -ENOMEM. */
 int dep_node_group(struct dep_node *node, const struct dep_groups *groups, struct dep_lists *lists);
 void dep_node_free(struct dep_node *node);
 

@@ -50,7 +50,7 @@
 
 /* ---- what all nodes share ---- */
 
-/* To the code of the next word's node. */
+/* Emits the jump to the code of the next word's node. */
 static void next_emit(struct emit *e, uint64_t at_end)
 {
     emit_op(e, true, EMIT_CMP_TO, R11, RBX);
@@ -125,7 +125,8 @@ static void derived_emit(const struct dep_code *code, struct emit *e)
     emit_xmm_op(e, EMIT_PUNPCKLQDQ, 7, 7);
 }
 
-/* rsi: the operand, rcx: where labels go. Gives where they go on, in rax. */
+/* Emits the call of the slow way. rsi: the operand, rcx: where labels go. Gives where they go on,
+ * in rax. */
 static void slow_emit(struct dep_code *code)
 {
     struct emit e = emit_from(code, SLOW_AT, ENTER_AT - SLOW_AT);
@@ -266,7 +267,8 @@ static void address_emit(struct node_code *node, struct way *way)
     slow_if(node, way, EMIT_IF_ZERO);
 }
 
-/* Out of the way unless the operand lies in whole granules, or within one; in edx the granule's offset then. */
+/* Emits the tests that leave the straight way unless the operand lies in whole granules, or within
+ * one; in edx the granule's offset then. */
 static void alignment_emit(struct node_code *node, struct way *way)
 {
     struct emit *e = &node->e;
@@ -356,7 +358,7 @@ static void store_emit(struct node_code *node, struct way *way)
     }
 }
 
-/* Calls for an operand; after it rbp is where it has to be for the words that follow. */
+/* Emits the call for an operand; after it rbp is where it has to be for the words that follow. */
 static void call_emit(struct node_code *node, const struct dep_operand *operand, uint32_t word)
 {
     struct emit *e = &node->e;
@@ -391,7 +393,7 @@ static void operand_emit(struct node_code *node, const struct dep_operand *opera
     node->word += (operand->access & DEP_LOAD) != 0;
 }
 
-/* The bytes of a mixed granule have their labels beside it. */
+/* Emits what a mixed granule needs, whose bytes have their labels beside it. */
 static void mixed_emit(struct node_code *node, struct way *way)
 {
     struct emit *e = &node->e;
@@ -438,7 +440,7 @@ static void node_emit(struct node_code *code, const struct dep_node *node,
     next_emit(e, fixed_at(code->code, AT_END_AT));
 }
 
-/* In the cold half, so that what always runs lies close together. */
+/* Emits the ways out in the cold half, so that what always runs lies close together. */
 static void ways_emit(struct node_code *code)
 {
     for (unsigned i = 0; i < code->way_count; i++)

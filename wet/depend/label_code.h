@@ -33,7 +33,7 @@ static inline void store64(struct emit *e, unsigned reg, unsigned base, int32_t 
  * behind these has to be stored later: a wide store may spoil it. */
 uint32_t dep_inputs_emit(struct emit *e, const struct dep_lists *lists);
 
-/* The execution's number goes to all locations of the set. */
+/* Emits the stores of the execution's number to all locations of the set. */
 void dep_defs_emit(struct emit *e, const struct ins_regset *set);
 
 #endif

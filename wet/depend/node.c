@@ -51,7 +51,7 @@ void dep_groups_refine(struct dep_groups *groups, const struct ins_regset *set,
 
 /* ---- reading the code ---- */
 
-/* Of its size only the slots tell, or it lies in several places. */
+/* Whether an operand is hard: only the slots tell its size, or it lies in several places. */
 static bool is_hard(const struct ins_mem *mem)
 {
     return mem->flags & (INS_MEM_REP | INS_MEM_LANES | INS_MEM_VSIB32 | INS_MEM_VSIB64);
@@ -105,7 +105,7 @@ static void statement_operands(struct reading *reading, const struct ins_info *i
         reading->hard[reading->hard_count++] = *info;
 }
 
-/* Uses of what the node has not defined itself before. */
+/* Adds an instruction's uses of registers that the node has not defined itself before. */
 static void statement_registers(struct dep_node *node, const struct ins_info *info)
 {
     struct ins_regset uses = {0}, defines = {0};
@@ -145,7 +145,7 @@ static void node_read(struct reading *reading, const struct dbi_fragment *fragme
     }
 }
 
-/* Keeps as much as there is. */
+/* Keeps of what was read as much as there is. */
 static int node_keep(struct dep_node *node, const struct reading *reading)
 {
     size_t hard_bytes = reading->hard_count * sizeof(*node->infos);

@@ -9,7 +9,7 @@
 #include "wet/trace/stored_entry.h"
 #include <wetdbg/errors.h>
 
-/* A block stays in the second-level cache. */
+/* Words of a block: so few that it stays in the second-level cache. */
 #define BLOCK_WORDS 32768
 #define NUMBER_MAX  (UINT32_MAX - 1)
 /* What the code may put there until it comes back, and beyond it with its last wide store. */
@@ -50,7 +50,8 @@ static int block_give(struct dep_finder *finder)
     return err;
 }
 
-/* Room for `more` words behind `out`, and for all that the code may yet put there. Gives where `out` is then. */
+/* Makes room for `more` words behind `out`, and for all that the code may yet put there. Gives
+ * where `out` is then. */
 static uint32_t *words_reserve(struct dep_finder *finder, uint32_t *out, size_t more)
 {
     size_t used = (size_t)(out - finder->words), room = used + more + ENTER_ROOM;
@@ -76,7 +77,7 @@ struct runs {
     uint32_t label, bytes, count;
 };
 
-/* The words of an operand: one label if all bytes have it. */
+/* Adds the words of an operand: one label if all bytes have it. */
 static uint32_t *runs_add(struct dep_finder *finder, struct runs *runs, uint32_t label,
                           uint32_t bytes, uint32_t *out)
 {
@@ -168,7 +169,8 @@ static void codes_forget(struct dep_finder *finder, const struct ins_regset *set
     }
 }
 
-/* Groups as fine as the node needs them; the lists of what is in the block do not change under it. */
+/* Makes groups as fine as the node needs them; the lists of what is in the block do not change
+ * under it. */
 static int groups_refine(struct dep_finder *finder, const struct dep_node *node)
 {
     struct ins_regset changed = {0};
@@ -195,7 +197,7 @@ static int node_meet(struct dep_finder *finder, size_t id)
     return groups_refine(finder, node);
 }
 
-/* A node was met that has no code: none yet, or none for the groups there are now. */
+/* Learns a node that was met and has no code: none yet, or none for the groups there are now. */
 static int node_learn(struct dep_finder *finder, size_t id)
 {
     if (id >= finder->node_count || !finder->fragments[id])
@@ -310,7 +312,7 @@ static int code_run(struct dep_finder *finder)
     }
 }
 
-/* Executions in words [*at, end) of the ring. */
+/* Passes the executions in words [*at, end) of the ring. */
 static int words_pass(struct dep_finder *finder, const struct dep_stretch *stretch, size_t *at,
                       size_t end, uint32_t slot)
 {
@@ -342,7 +344,7 @@ static int words_pass(struct dep_finder *finder, const struct dep_stretch *stret
     return err;
 }
 
-/* An event has a number of its own: the block ends before it. */
+/* Passes an event, which has a number of its own: the block ends before it. */
 static int event_pass(struct dep_finder *finder, const struct evq_entry *entry)
 {
     int err = block_give(finder);

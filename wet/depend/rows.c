@@ -40,7 +40,7 @@ static unsigned row_copy(struct emit *e, unsigned row, unsigned places, uint32_t
     return word - first;
 }
 
-/* The number goes to places of a row. */
+/* Emits the stores of the number to places of a row. */
 static void row_define(struct emit *e, unsigned row, unsigned places)
 {
     /* nobody asks for a register's fourth */

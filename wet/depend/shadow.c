@@ -54,7 +54,7 @@ static inline uint32_t granule_at(const struct dep_shadow *shadow, uint64_t addr
     return label;
 }
 
-/* From a byte on to the end of its granule, which is mixed. */
+/* The run of one label from a byte on, at most to the end of its granule, which is mixed. */
 static uint64_t side_run(const struct dep_shadow *shadow, uint64_t address, uint64_t bytes,
                          uint32_t *label)
 {
@@ -83,7 +83,7 @@ uint64_t dep_shadow_run(const struct dep_shadow *shadow, uint64_t address, uint6
 
 /* ---- labelling ---- */
 
-/* Bytes [first, end) of the granule at an address. */
+/* Labels bytes [first, end) of the granule at an address. */
 static void granule_set_part(struct dep_shadow *shadow, uint64_t granule, unsigned first,
                              unsigned end, uint32_t label)
 {
@@ -113,7 +113,7 @@ static void memory_clear(uint8_t *from, uint64_t bytes)
     memset(from + ahead + pages, 0, bytes - ahead - pages);
 }
 
-/* Whole granules of one chunk. */
+/* Labels whole granules of one chunk. */
 static void granules_set(struct dep_shadow *shadow, uint64_t address, uint64_t bytes,
                          uint32_t label)
 {
@@ -132,7 +132,7 @@ static void granules_set(struct dep_shadow *shadow, uint64_t address, uint64_t b
         memory_clear((uint8_t *)sides, bytes * sizeof(*sides));
 }
 
-/* Of one chunk; not empty. */
+/* Labels a range of one chunk; it is not empty. */
 static int part_fill(struct dep_shadow *shadow, uint64_t address, uint64_t bytes, uint32_t label)
 {
     uint64_t end = address + bytes, first_whole = (address + 3) & ~3ull, end_whole = end & ~3ull;
@@ -182,7 +182,7 @@ static bool is_zero(const uint8_t *bytes, size_t count)
     return memcmp(bytes, zeros, count) == 0;
 }
 
-/* A page or less, whole granules, in one chunk on either side. */
+/* Copies labels of a page or less, of whole granules, in one chunk on either side. */
 static int page_copy(struct dep_shadow *shadow, uint64_t to, uint64_t from, uint64_t bytes)
 {
     const uint8_t *source = shadow->granules[from / DEP_CHUNK_BYTES];
@@ -217,7 +217,8 @@ int dep_shadow_copy(struct dep_shadow *shadow, uint64_t to, uint64_t from, uint6
 
 /* ---- all of it ---- */
 
-/* Bit i: whether page i has contents, as the kernel's page map says; all, if it cannot be asked. */
+/* Asks which pages have contents. Bit i: whether page i has, as the kernel's page map says; all, if
+ * it cannot be asked. */
 #define PAGES_ASKED 512
 static void pages_ask(int pagemap, const uint8_t *first, bool is_there[PAGES_ASKED])
 {

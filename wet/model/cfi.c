@@ -17,7 +17,7 @@ void mdl_cfi_free(struct mdl_cfi *cfi)
     free(cfi);
 }
 
-/* .debug_frame of the first image that has one. */
+/* Opens .debug_frame of the first image that has one. */
 static void open_debug_frame(struct mdl_mod *mod, struct mdl_cfi *cfi)
 {
     static const enum mdl_image_kind kinds[] = {MDL_IMAGE_FILE, MDL_IMAGE_DEBUG};

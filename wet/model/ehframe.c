@@ -64,7 +64,7 @@ struct walk {
     void *context;
 };
 
-/* Does the program up to the first advance keep (or make) CFA = rsp + 8? */
+/* Whether the program up to the first advance keeps (or makes) CFA = rsp + 8. */
 static bool keeps_entry_frame(struct reader reader, bool is_entry_frame)
 {
     while (reader.at < reader.end) {

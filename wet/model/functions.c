@@ -91,7 +91,7 @@ static struct mdl_function_entry merge_candidates(const struct mdl_raw_function 
     return entry;
 }
 
-/* Does an unnamed range or untyped label lie inside a sized function already? */
+/* Whether an unnamed range or untyped label lies inside a sized function already. */
 static bool is_redundant(const struct mdl_function_entry *entry,
                          const struct mdl_raw_function *best, uint64_t covered_end)
 {
@@ -487,7 +487,7 @@ int wetdbg_function_at(struct wetdbg_model *model, uint64_t pc, struct wetdbg_fu
 
 /* ---- Data symbols ------------------------------------------------------------------------ */
 
-/* Puts what people call it in the place of the linker's name. */
+/* Puts what people call a symbol in the place of its linker's name. */
 static int name_symbol(struct wetdbg_model *model, struct wetdbg_symbol *symbol)
 {
     symbol->name = mdl_name_demangle(model, symbol->name, MDL_NAME_PLAIN);

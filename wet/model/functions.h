@@ -67,7 +67,7 @@ void mdl_functions_by_name(const struct mdl_functions *functions, const char *na
 void mdl_function_fill(struct mdl_mod *mod, struct mdl_function_entry *entry,
                        struct wetdbg_function *function);
 
-/* Is a name (possibly "NAME@plt") that of a function which never returns? */
+/* Whether a name (possibly "NAME@plt") is that of a function which never returns. */
 int mdl_name_never_returns(const char *name);
 
 /* NULL is fine. */

@@ -66,7 +66,7 @@ static int list_add(struct mdl_addrmap *map, uint64_t key, uint64_t address)
 
 /* ---- Whose part is it? ------------------------------------------------------------------- */
 
-/* Does the function look like a part split off from another one? */
+/* Whether the function looks like a part that was split off from another one. */
 static bool is_split_off(const struct mdl_function_entry *entry)
 {
     return mdl_cfg_is_part(entry, entry->start);
@@ -437,7 +437,7 @@ int wetdbg_ipdom(struct wetdbg_model *model, uint64_t pc, uint64_t *ipdom_pc)
 
 /* ---- What the run shows ------------------------------------------------------------------ */
 
-/* Does the graph have the edge from the jump at `from` to `to` already? */
+/* Whether the graph has the edge from the jump at `from` to `to` already. */
 static bool has_edge(const struct wetdbg_graph *graph, uint64_t from, uint64_t to, int joins)
 {
     const struct wetdbg_block *block;
@@ -455,7 +455,7 @@ static bool has_edge(const struct wetdbg_graph *graph, uint64_t from, uint64_t t
     return false;
 }
 
-/* Is a jump to `to` one within this graph's function? */
+/* Whether a jump to `to` is one within this graph's function. */
 static bool joins_graph(const struct mdl_mod *mod, const struct wetdbg_graph *graph, uint64_t to)
 {
     uint32_t index;

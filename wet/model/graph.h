@@ -56,7 +56,8 @@ struct mdl_graphs {
 int mdl_cfg_build(struct mdl_mod *mod, struct mdl_graphs *graphs, uint32_t function,
                   struct wetdbg_graph **graph);
 
-/* Is a jump to `target` from elsewhere one to a part that belongs to the jumping function? */
+/* Whether a jump to `target` from elsewhere is one to a part that belongs to the jumping
+ * function. */
 int mdl_cfg_is_part(const struct mdl_function_entry *entry, uint64_t target);
 
 /* NULL is fine. */

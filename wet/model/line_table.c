@@ -134,7 +134,7 @@ static int fill_call(struct mdl_unit *unit, uint32_t scope, struct wetdbg_line *
     return path && !line->file ? -ENOMEM : 0;
 }
 
-/* Does the scope have the code before pc, too? */
+/* Whether the scope has the code before pc, too. */
 static bool has_code_before(const struct mdl_unit *unit, uint32_t scope, uint64_t pc)
 {
     uint32_t before = mdl_unit_scope_at(unit, pc - 1);
@@ -182,7 +182,7 @@ int wetdbg_inline_chain(struct wetdbg_model *model, uint64_t pc, struct wetdbg_l
 
 /* ---- By file ----------------------------------------------------------------------------- */
 
-/* Does a section have the name, with its NUL? 1 also where it cannot be looked at. */
+/* Whether a section has the name, with its NUL. 1 also where it cannot be looked at. */
 static int section_has(Elf *elf, const char *section, const char *name)
 {
     GElf_Shdr shdr;
@@ -199,8 +199,8 @@ static int section_has(Elf *elf, const char *section, const char *name)
 }
 
 /*
- * Can a module have lines of the file? Its last part must stand where line tables have names; to look
- * for it there is much faster than to open the DWARF and read all line tables.
+ * Whether a module can have lines of the file. Its last part must stand where line tables have
+ * names; to look for it there is much faster than to open the DWARF and read all line tables.
  */
 static int may_have_file(struct mdl_mod *mod, const struct mdl_file_match *match)
 {

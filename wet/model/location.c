@@ -80,7 +80,8 @@ static bool is_clang(struct mdl_unit *unit)
     return producer && strstr(producer, "clang") != NULL;
 }
 
-/* Past endbr64, push %rbp, mov %rsp, %rbp; the entry if the function starts otherwise. */
+/* The address past endbr64, push %rbp, mov %rsp, %rbp; the entry if the function starts
+ * otherwise. */
 static uint64_t skip_frame_setup(const struct mdl_mod *mod, uint64_t entry)
 {
     static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
@@ -240,7 +241,7 @@ static int add_place(struct place_search *search, struct mdl_unit *unit, const s
     return 0;
 }
 
-/* gdb's table does not have the row. */
+/* Whether gdb's table does not have the row. */
 static bool is_unseen(const struct mdl_row *row)
 {
     return (row->flags & (MDL_ROW_HIDDEN | MDL_ROW_SAME)) != 0;
@@ -277,7 +278,7 @@ static int places_in_unit(void *context, struct mdl_unit *unit)
     return 0;
 }
 
-/* Is it the first place of its block? Places of a unit are in order of address. */
+/* Whether a place is the first of its block. Places of a unit are in order of address. */
 static bool is_first_in_block(const struct place *places, size_t index)
 {
     if (places[index].block == MDL_NO_SCOPE)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than any function has; a damaged table is not read for ever. */
+/* More records than any function has: a damaged table is not read for ever. */
 #define RECORDS_MAX (1 << 20)
 
 struct reader {

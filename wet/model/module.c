@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Nothing is parsed here but program headers. */
+/* Modules: adding them and finding them by address. Nothing is parsed here but program headers. */
 #include "wet/model/module.h"
 
 #include <errno.h>
@@ -93,8 +93,9 @@ static int segment_bias(Elf *elf, const struct mdl_segment *segment, uint64_t *b
     return -1;
 }
 
-/* Executable segments first: a file offset can lie in two PT_LOADs' pages, and code is what
- * matters. Where nothing fits (no ELF, damaged headers) addresses are file offsets. */
+/* Finds the module's bias, by executable segments first: a file offset can lie in two PT_LOADs'
+ * pages, and code is what matters. Where nothing fits (no ELF, damaged headers) addresses are file
+ * offsets. */
 static void find_bias(struct mdl_mod *mod, Elf *elf)
 {
     for (int want_exec = 1; elf && want_exec >= 0; want_exec--)

@@ -82,7 +82,7 @@ static bool is_end_of_go_name(const char *name, const char *typed)
            strcmp(name + length - typed_length, typed) == 0;
 }
 
-/* 1 if it does; 0; -ENOMEM. */
+/* 1 if a linker's name matches what was typed; 0; -ENOMEM. */
 static int matches_loosely(struct search *search, struct mdl_mod *mod, const char *name)
 {
     if (is_copy(name, search->pattern.typed) && !strstr(name, ".cold"))
@@ -149,7 +149,7 @@ static int compare_starts(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-/* Does the name match, mangled or demangled? 1, 0 or -ENOMEM. */
+/* Whether the name matches, mangled or demangled: 1, 0 or -ENOMEM. */
 static int matches(struct wetdbg_model *model, const regex_t *regex, const char *name)
 {
     const char *full;

@@ -60,7 +60,7 @@ static const char *skip_group(const char *text)
     return text;
 }
 
-/* What nobody writes because it is the default. */
+/* Past a template's argument that nobody writes because it is the default. */
 static const char *skip_default_argument(const char *text)
 {
     static const char *const defaults[] = {", std::allocator<", ", std::char_traits<",
@@ -126,7 +126,7 @@ static void shorten_integers(char *text)
     *to = '\0';
 }
 
-/* Shorter, in place: "std::vector<std::string>". */
+/* Makes a name shorter, in place: "std::vector<std::string>". */
 void mdl_name_abbreviate(char *text)
 {
     const char *from = text;

@@ -25,7 +25,7 @@ const char *mdl_name_demangle(struct wetdbg_model *model, const char *linkage,
 /* Leaves out std's default template arguments, in place; "std::vector<std::string>". */
 void mdl_name_abbreviate(char *text);
 
-/* Could it be a mangled name? */
+/* Whether a name may be a mangled one. */
 int mdl_name_is_mangled(const char *name);
 
 /* A function's name as somebody typed it. */
@@ -41,14 +41,14 @@ struct mdl_name_pattern {
 int mdl_name_pattern_init(struct mdl_name_pattern *pattern, const char *typed);
 void mdl_name_pattern_fini(struct mdl_name_pattern *pattern);
 
-/* Does a name that is demangled already match, as below? 1, 0 or -ENOMEM. */
+/* Whether a name that is demangled already matches, as below: 1, 0 or -ENOMEM. */
 int mdl_name_pattern_matches_text(const struct mdl_name_pattern *pattern, const char *name);
 
 /*
- * Does a linker's name of C++ or Rust match? It does if what was typed is its demangled name or the
- * end of it from some part on ("::x" is all of it): "get", "box::get", "ns::box<int>::get" and
- * "ns::box<int>::get(long) const" all match the one above. Inline and unnamed namespaces need not be
- * typed. 1, 0 or -ENOMEM.
+ * Whether a linker's name of C++ or Rust matches. It does if what was typed is its demangled name
+ * or the end of it from some part on ("::x" is all of it): "get", "box::get", "ns::box<int>::get"
+ * and "ns::box<int>::get(long) const" all match the one above. Inline and unnamed namespaces need
+ * not be typed. 1, 0 or -ENOMEM.
  */
 int mdl_name_pattern_matches(struct wetdbg_model *model, const struct mdl_name_pattern *pattern,
                              const char *linkage);

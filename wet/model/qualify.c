@@ -31,7 +31,7 @@ struct member {
     uint32_t container;
 };
 
-/* Of one unit. */
+/* What the DIEs of one unit are declared in. */
 struct table {
     struct container *containers;
     size_t container_count, container_capacity;

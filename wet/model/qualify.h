@@ -15,7 +15,7 @@ const char *mdl_die_qualified(struct mdl_mod *mod, Dwarf_Die *die, const char *n
 /* The linker's name that DWARF notes for a function or variable, or NULL. */
 const char *mdl_die_linkage_name(Dwarf_Die *die);
 
-/* Is the DIE's unit of C (or assembler), where types are "struct tag"? */
+/* Whether the DIE's unit is of C (or assembler), where types are "struct tag". */
 int mdl_die_is_of_c(struct mdl_mod *mod, Dwarf_Die *die);
 
 /* Whether `scope` ("ns::box") encloses `name` ("ns::box<int>::get"); its length if so, else 0. */

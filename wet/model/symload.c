@@ -41,7 +41,8 @@ static int add_function(struct mdl_raw *raw, const struct mdl_raw_function *func
 
 /* ---- Symbols ----------------------------------------------------------------------------- */
 
-/* Exported before local, few leading underscores, global before weak, then short. */
+/* The rank of a name, lower is better: exported before local, few leading underscores, global
+ * before weak, then short. */
 static unsigned name_rank(const char *name, const GElf_Sym *symbol)
 {
     unsigned bind = GELF_ST_BIND(symbol->st_info);
@@ -259,7 +260,7 @@ static const char *name_at(const struct mdl_raw *raw, uint64_t start)
     return best ? best->name : NULL;
 }
 
-/* Which slot does a stub use? Its code jumps through it, or, if it is the lazy half of a split
+/* The slot that a stub uses. Its code jumps through it, or, if it is the lazy half of a split
  * table, pushes its number in the jump slot relocations. */
 static const struct mdl_slot *stub_slot(struct mdl_raw *raw, Elf *elf, uint64_t stub, size_t size,
                                         uint64_t *lazy_slot)

@@ -15,7 +15,7 @@
 #include "wet/model/types.h"
 #include <wetdbg/errors.h>
 
-/* Who asks. */
+/* The code that asks. */
 struct place {
     struct mdl_mod *mod; /* NULL: nobody */
     struct mdl_unit *unit;

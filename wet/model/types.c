@@ -31,7 +31,7 @@ void mdl_handles_free(struct mdl_handles *handles)
     free(handles->items);
 }
 
-/* 0 if memory is short. */
+/* Adds a handle; 0 if memory is short. */
 static uint64_t handle_add(struct wetdbg_model *model, const struct mdl_handle *handle)
 {
     struct mdl_handles *handles = &model->handles;
@@ -94,7 +94,7 @@ static bool is_wrapper(int tag)
     }
 }
 
-/* Through typedefs and qualifiers. 0; -1 if the chain ends in void or has no end. */
+/* Goes through typedefs and qualifiers. 0; -1 if the chain ends in void or has no end. */
 static int type_peel(Dwarf_Die *die, Dwarf_Die *peeled)
 {
     *peeled = *die;
@@ -258,7 +258,7 @@ static void put_parameters(struct text *text, Dwarf_Die *die, int depth)
     put(text, ")");
 }
 
-/* As people write it, and gdb: "unsigned long", not "long unsigned int". */
+/* The name of a base type as people write it, and gdb: "unsigned long", not "long unsigned int". */
 static const char *plain_base_name(const char *name)
 {
     static const char *const names[][2] = {
@@ -454,7 +454,7 @@ static void classify_enum(Dwarf_Die *die, struct wetdbg_type *type)
     type->is_signed = base.is_signed;
 }
 
-/* Is it a pointer to a member function? */
+/* Whether a pointer to a member is one to a member function. */
 static bool is_of_function(Dwarf_Die *die)
 {
     Dwarf_Die target;
@@ -830,7 +830,8 @@ struct enumerator_search {
     const char *name;
 };
 
-/* Compilers note values of unsigned types signed, and the other way round. */
+/* Whether an enumerator has a value. Compilers note values of unsigned types signed, and the other
+ * way round. */
 static bool has_value(Dwarf_Die *die, int64_t wanted)
 {
     Dwarf_Attribute attribute;

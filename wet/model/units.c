@@ -120,7 +120,7 @@ static int add_range(struct mdl_units *units, size_t *capacity, uint64_t start, 
     return 0;
 }
 
-/* A unit that does not say where its code is: its line table does. */
+/* Takes the ranges of a unit that does not say where its code is from its line table. */
 static int ranges_from_lines(struct mdl_units *units, size_t *capacity, uint32_t index)
 {
     struct mdl_unit *unit = &units->units[index];

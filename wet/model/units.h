@@ -32,7 +32,7 @@ struct mdl_scope_entry {
     Dwarf_Die die;
     int tag;
     uint32_t parent; /* enclosing scope, or MDL_NO_SCOPE */
-    /* Of functions, once asked for: see mdl_unit_scope_name(). */
+    /* a function's, once it was asked for: see mdl_unit_scope_name() */
     const char *name;
     const char *linkage_name;
 };
@@ -106,7 +106,7 @@ uint32_t mdl_unit_function_scope(const struct mdl_unit *unit, uint32_t scope);
  * has none. *linkage_name (may be NULL) is the linker's, or the same. Borrowed until mdl_free(). */
 const char *mdl_unit_scope_name(struct mdl_unit *unit, uint32_t scope, const char **linkage_name);
 
-/* But for what globals.h and qualify.h keep in it. NULL is fine. */
+/* Frees the units, but for what globals.h and qualify.h keep in them. NULL is fine. */
 void mdl_units_free(struct mdl_units *units);
 
 #endif

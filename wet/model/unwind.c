@@ -97,7 +97,8 @@ static int caller_register(const struct mdl_expr_env *env, Dwarf_Frame *state, u
     }
 }
 
-/* Code in no module: a call through a wild pointer. The return address was just pushed. */
+/* Unwinds from code in no module: a call through a wild pointer. The return address was just
+ * pushed. */
 static int unwind_wild(struct wetdbg_frame_regs *regs, wetdbg_read_memory_fn read, void *context)
 {
     uint64_t sp = regs->value[WETDBG_REG_RSP], pc;

@@ -124,7 +124,8 @@ static bool is_function(const struct mdl_unit *unit, uint32_t scope)
     return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
 }
 
-/* From *scope outwards, through the first function; *scope is then what is outside of that. */
+/* Looks from *scope outwards, through the first function; *scope is then what is outside of
+ * that. */
 static int walk_function(struct mdl_unit *unit, uint32_t *scope, struct local_walk *walk)
 {
     int result = 0, was_function = 0;
@@ -170,8 +171,8 @@ static const char *qualified_name(struct mdl_mod *mod, Dwarf_Die *die, const cha
     return demangled && demangled != linkage ? demangled : mdl_die_qualified(mod, die, name);
 }
 
-/* How near it is to the code that asks: 0 if that cannot see it under its last name, 1 if it is in
- * no namespace or class, more the farther inside. */
+/* How near a variable is to the code that asks: 0 if that cannot see it under its last name, 1 if
+ * it is in no namespace or class, more the farther inside. */
 static size_t nearness(const struct global_search *search, const char *qualified)
 {
     size_t length = strlen(qualified), last_length = strlen(search->last), within = 0;
@@ -233,7 +234,7 @@ static int find_global(struct mdl_mod *mod, const struct global_search *search,
     return result < 0 ? result : 1;
 }
 
-/* In one module first, then in all: external ones, then statics of any unit. */
+/* Looks in one module first, then in all: external ones, then statics of any unit. */
 static int find_global_anywhere(struct wetdbg_model *model, struct mdl_mod *first,
                                 const struct global_search *search, size_t least)
 {
@@ -348,7 +349,7 @@ static int scope_at(struct mdl_mod *mod, uint64_t pc, struct mdl_unit **unit, ui
     return result;
 }
 
-/* Out of the `depth` innermost functions. */
+/* Goes out of the `depth` innermost functions. */
 static uint32_t leave_functions(const struct mdl_unit *unit, uint32_t scope, size_t depth)
 {
     while (depth-- && scope != MDL_NO_SCOPE) {

@@ -245,7 +245,7 @@ static int pass_write(struct wetdbg_effects *effects, struct wetdbg_effect *effe
     return err ? err : effects->fn(effects->arg, effect);
 }
 
-/* The range of a rep instruction: how many bytes, and where the lowest is. */
+/* Gives the range of a rep instruction: how many bytes, and where the lowest is. */
 static uint64_t rep_bytes(const struct item *item, const uint64_t *slots, uint64_t first_operand,
                           uint64_t *start)
 {
@@ -259,8 +259,8 @@ static uint64_t rep_bytes(const struct item *item, const uint64_t *slots, uint64
 
 #define REP_MAX (1ull << 32)
 
-/* The size of a rep instruction's effect is the replayee's word: memory for it is only taken if the program
- * had so much there. */
+/* Whether the range of a rep instruction is mapped. The size of its effect is the replayee's word:
+ * memory for it is only taken if the program had so much there. */
 static bool rep_is_mapped(const struct wetdbg_effects *effects, const struct item *item,
                           const struct wetdbg_effect *effect, uint64_t source)
 {
@@ -365,7 +365,7 @@ static int pass_event(struct wetdbg_effects *effects, const struct wet_event *ev
     return err;
 }
 
-/* Events that came after instructions before `time`. */
+/* Passes on events that came after instructions before `time`. */
 static int pass_events_before(struct wetdbg_effects *effects, wetdbg_time time)
 {
     const struct wet_event *events = (const struct wet_event *)effects->events.data;
@@ -447,7 +447,8 @@ static int event_note(void *arg, const struct evq_entry *entry, uint64_t time, u
     return wd_buf_append(&effects->events, &event, sizeof(event));
 }
 
-/* What was passed on is not passed on again: effects->done and event_at stay. */
+/* Begins the interval anew; what was passed on is not passed on again: effects->done and event_at
+ * stay. */
 static void restart(void *arg)
 {
     struct wetdbg_effects *effects = arg;
@@ -467,7 +468,8 @@ static void swap_engines(struct wetdbg_effects *effects)
     wet->collects_values = !wet->collects_values;
 }
 
-/* The engine was given up after an error: its fragments' numbers mean nothing any more. */
+/* Forgets the fragments of an engine that was given up after an error: its fragments' numbers mean
+ * nothing any more. */
 static void forget_fragments(struct wetdbg_effects *effects)
 {
     for (size_t i = 0; i < effects->known_count; i++)

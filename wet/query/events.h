@@ -7,7 +7,8 @@
 /* An event as the library's users see it. Its registers are the entry's, and live as long. */
 struct wetdbg_event wet_event_of(const struct wet_event *event);
 
-/* The same registers: those of entries have the order of the system's. NULL gives NULL. */
+/* An entry's registers as users see them: those of entries have the order of the system's. NULL
+ * gives NULL. */
 const struct user_regs_struct *wet_registers_of(const struct evq_regs *regs);
 
 #endif

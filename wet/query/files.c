@@ -152,8 +152,9 @@ int wet_file_read(void *arg, uint64_t n, uint64_t off, uint8_t *to, uint64_t byt
 /* ---- modules ---- */
 
 /*
- * Debug files are most of what large programs' files hold: they are decompressed when the model
- * first needs one. One that is damaged is as good as none then, which wetdbg_check_model() tells.
+ * Loads a debug file for the model. Debug files are most of what large programs' files hold: they
+ * are decompressed when the model first needs one. One that is damaged is as good as none then,
+ * which wetdbg_check_model() tells.
  */
 static void debug_load(void *arg, enum mdl_image_kind kind, struct mdl_image *image)
 {
@@ -178,8 +179,8 @@ int wetdbg_check_model(const struct wetdbg *wet)
     return wet->damage[0] ? wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s", wet->damage) : 0;
 }
 
-/* The first mapping of each part of the file: later mappings at other places (dlopen again) are
- * not told apart yet. */
+/* Finds the first mapping of each part of the file: later mappings at other places (dlopen again)
+ * are not told apart yet. */
 static size_t segments_find(const struct wetdbg *wet, uint64_t n, struct mdl_segment *list,
                             size_t max)
 {

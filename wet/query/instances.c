@@ -82,7 +82,7 @@ static int wanted_init(struct wanted *wanted, struct wetdbg *wet, const uint64_t
     return 0;
 }
 
-/* Instances in interval k, from the rank index. */
+/* Counts instances in interval k, from the rank index. */
 static int count_in(struct wetdbg *wet, const struct wanted *wanted, uint64_t k, uint64_t *count)
 {
     const struct wet_counts *counts;
@@ -109,7 +109,7 @@ int wetdbg_count_instances(struct wetdbg *wet, const uint64_t *pcs, size_t pc_co
     return err;
 }
 
-/* What is asked for in a node that was met after the question. */
+/* Finds what is asked for in a node that was met after the question. */
 static void hit_late(const struct wet_node *node, const uint64_t *pcs, size_t pc_count,
                      struct hit *hit)
 {

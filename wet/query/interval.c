@@ -156,8 +156,8 @@ static int interval_fill(struct wetdbg *wet, struct wet_cached *cached)
 }
 
 /*
- * One that is to stay gets memory of just the size that it had before; the others use by turns what
- * is there, which needs no new pages.
+ * Arrays for interval k. One that is to stay gets memory of just the size that it had before; the
+ * others use by turns what is there, which needs no new pages.
  */
 static struct wet_arrays *arrays_get(struct wetdbg *wet, uint64_t k)
 {
@@ -229,7 +229,7 @@ void wet_engine_claim(struct wetdbg *wet)
 
 /* ---- what callers ask ---- */
 
-/* An interval that is not kept: perhaps it is just being run. */
+/* Gets an interval that is not kept; perhaps it is just being run. */
 static int interval_run(struct wetdbg *wet, uint64_t k)
 {
     struct wet_cached *made = NULL;
@@ -244,7 +244,7 @@ static int interval_run(struct wetdbg *wet, uint64_t k)
     return err;
 }
 
-/* The second step of the same direction shows where somebody is going. */
+/* Runs ahead of a walk: the second step of the same direction shows where somebody is going. */
 static void walk_on(struct wetdbg *wet, uint64_t k)
 {
     int64_t step = (int64_t)(k - wet->last_got);

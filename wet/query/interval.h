@@ -59,7 +59,7 @@ struct wet_fragment {
     const struct wet_expansion *expansion; /* NULL: each slot has its word */
 };
 
-/* All of them, by the engine's fragment id. */
+/* What is known of all fragments, by the engine's fragment id. */
 struct wet_fragments {
     struct wet_expansion *expansions;
     struct wet_fragment by_id[AGT_COUNT_MAX];
@@ -124,15 +124,15 @@ struct wet_worker {
 };
 
 int wet_worker_init(struct wet_worker *worker);
-/* Ends the thread; what it made is freed. */
+/* Ends the worker's thread; what it made is freed. */
 void wet_worker_fini(struct wetdbg *wet);
 
-/* Has it run interval k, if it is idle. */
+/* Has the worker run interval k, if it is idle. */
 void wet_worker_ask(struct wetdbg *wet, uint64_t k);
 /* Waits until the engine belongs to the caller, who gets what was made, to keep or to free: NULL
  * if there is nothing. */
 struct wet_cached *wet_worker_settle(struct wetdbg *wet);
-/* As that, but does not wait. */
+/* wet_worker_settle() without waiting. */
 struct wet_cached *wet_worker_poll(struct wetdbg *wet);
 
 #endif

@@ -54,7 +54,8 @@ static int nodes_parse(struct wetdbg *wet)
     return 0;
 }
 
-/* Nodes stay where they are, and tables by id are made once: so there is room from the start. */
+/* Makes room for nodes. They stay where they are, and tables by id are made once: so there is room
+ * from the start. */
 static int nodes_reserve(struct wetdbg *wet)
 {
     uint64_t more = wet->info.places ? MET_MIN + MET_PER_PLACE * wet->info.places : 0;
@@ -114,7 +115,8 @@ void wet_nodes_close(struct wetdbg *wet)
     free(wet->counts);
 }
 
-/* By one thread at a time. What is here goes with the statements, so these are set last. */
+/* Describes a node's statements; by one thread at a time. What is here goes with the statements, so
+ * these are set last. */
 static bool statements_make(struct wetdbg *wet, struct wet_node_entry *node)
 {
     uint32_t slots;

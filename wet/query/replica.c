@@ -158,7 +158,7 @@ static int table_grow(struct wet_replica *replica)
     return 0;
 }
 
-/* As the interval's start has it. */
+/* Fills a page as the interval's start has it. */
 static void fill_from_image(struct wet_replica *replica, uint64_t address, uint8_t *to)
 {
     struct wetdbg *wet = replica->wet;
@@ -276,7 +276,7 @@ int wet_replica_write(struct wet_replica *replica, uint64_t address, const void 
 
 /* ---- mappings ---- */
 
-/* Pages in [start, end) that are there are filled anew. */
+/* Fills pages in [start, end) that are there anew. */
 static int refill(struct wet_replica *replica, uint64_t start, uint64_t end)
 {
     int err = 0;
@@ -294,7 +294,7 @@ static int layer_add(struct wet_replica *replica, const struct layer *layer)
     return err ? err : refill(replica, layer->start, layer->end);
 }
 
-/* Whole pages at once, what sticks out of them byte by byte. */
+/* Zeroes a range: whole pages at once, what sticks out of them byte by byte. */
 static int zero(struct wet_replica *replica, uint64_t start, uint64_t size)
 {
     static const uint8_t zeros[WD_PAGE];

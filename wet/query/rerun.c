@@ -25,7 +25,7 @@ static int damaged(const struct wetdbg *wet, const char *what, uint64_t k)
                        wet_store_path(wet->store), what, (unsigned long long)k);
 }
 
-/* Every interval has each of its sections. */
+/* Reads a section of an interval; each interval has all of them. */
 static int section_read(const struct wetdbg *wet, uint32_t kind, uint64_t k, struct wd_buf *out)
 {
     int err = wet_store_read(wet->store, kind, k, out);
@@ -54,7 +54,7 @@ static int step(struct wetdbg *wet, uint64_t k)
     return err;
 }
 
-/* Memory where a window begins. */
+/* Applies the memory where a window begins. */
 static int memory_apply(struct wetdbg *wet)
 {
     struct wd_buf lines = {0};
@@ -101,7 +101,8 @@ static int space_goto(struct wetdbg *wet, uint64_t k)
 
 /* ---- entries ---- */
 
-/* Instructions belong to the task of the next entry that is run to; *assigned of the run's are dealt with. */
+/* Whether entry and turns fit. Instructions belong to the task of the next entry that is run to;
+ * *assigned of the run's are dealt with. */
 static bool fits_turns(const struct wetdbg *wet, const struct evq_entry *entry, uint64_t time,
                        uint64_t *assigned)
 {
@@ -112,7 +113,7 @@ static bool fits_turns(const struct wetdbg *wet, const struct evq_entry *entry, 
     return wet_turns_are_of(wet, entry->task, from, time);
 }
 
-/* The entry at `at`, and in vector state that this processor takes if it is to be run. */
+/* Takes the entry at `at`, in vector state that this processor takes if it is to be run. */
 static int entry_take(struct wetdbg *wet, struct wd_buf *entries, size_t at, bool is_to_run)
 {
     int err =
@@ -332,7 +333,7 @@ static void engine_drop(struct wetdbg *wet)
     wet->state_serial = 0;
 }
 
-/* The engine's clock is 0 where the interval starts. */
+/* Makes a place's time count from the interval's start, where the engine's clock is 0. */
 static void place_shift(struct evq_entry *entry, uint64_t earlier)
 {
     struct evq_place *place = (struct evq_place *)evq_entry_place(entry);
@@ -453,7 +454,8 @@ static int entries_append(struct wet_rerun *rerun, struct wd_buf *out)
     return err ? err : out->size_bytes > 0;
 }
 
-/* What will run is known, so nothing of it has to be asked for by the replayee, one by one. */
+/* Prepares the engine: what will run is known, so nothing of it has to be asked for by the
+ * replayee, one by one. */
 static int engine_prepare(struct rep_engine *engine, struct wetdbg *wet, uint64_t k)
 {
     struct wd_buf pcs = {0};
@@ -465,7 +467,7 @@ static int engine_prepare(struct rep_engine *engine, struct wetdbg *wet, uint64_
     return err;
 }
 
-/* The start comes alone: then memory is that of the space. */
+/* Gives the next entries. The start comes alone: then memory is that of the space. */
 static int next_entries(void *arg, struct wd_buf *out)
 {
     struct wet_rerun *rerun = arg;
@@ -565,7 +567,8 @@ static int parts_run(struct wet_rerun *rerun, uint64_t limit, bool exact)
 
 #define STOPPED_ELSEWHERE 1
 
-/* One attempt at `instructions`, or at the whole interval. Not exactly: perhaps STOPPED_ELSEWHERE. */
+/* One attempt to run `instructions`, or the whole interval. Where it need not be exact, the result
+ * is perhaps STOPPED_ELSEWHERE. */
 static int run(struct wet_rerun *rerun, uint64_t instructions, bool exact)
 {
     struct wetdbg *wet = rerun->wet;
@@ -610,9 +613,9 @@ static int check_end(const struct wet_rerun *rerun)
 }
 
 /*
- * The last interval ends by its last event; every other one where the builder could stop. This run's
- * fragments need not offer that: while the builder looked for the place of an asynchronous event,
- * its own were cut there.
+ * Runs a whole interval. The run's last one ends by its last event; every other one where the
+ * builder could stop. This run's fragments need not offer that: while the builder looked for the
+ * place of an asynchronous event, its own were cut there.
  */
 static int run_whole(struct wet_rerun *rerun)
 {
@@ -639,8 +642,9 @@ static int prepare(struct wet_rerun *rerun)
     return err;
 }
 
-/* Of a rep instruction that faults halfway, what it did until then is the execution before the fault: the
- * run comes to that time only by the fault itself, and is at the handler then. */
+/* Runs up to a time exactly. What a rep instruction did until it faulted halfway is the execution
+ * before the fault: the run comes to that time only by the fault itself, and is at the handler
+ * then. */
 static int run_exactly(struct wet_rerun *rerun, uint64_t instructions)
 {
     struct wetdbg *wet = rerun->wet;

@@ -47,9 +47,10 @@ static int regs_after(struct wetdbg *wet, uint64_t k, uint64_t instructions, str
 }
 
 /*
- * The builder stops where the code is going to set all flags before it reads one, and has used them for
- * its clock by then. Until the code has set them, what the interval began with is seen; so they are taken
- * from an exact stop at the end of the interval before, if that is the same place.
+ * Has the interval begin with the right flags. The builder stops where the code is going to set all
+ * flags before it reads one, and has used them for its clock by then. Until the code has set them,
+ * what the interval began with is seen; so they are taken from an exact stop at the end of the
+ * interval before, if that is the same place.
  */
 static int begin_with_flags(struct wet_rerun *rerun)
 {
@@ -66,7 +67,7 @@ static int begin_with_flags(struct wet_rerun *rerun)
     return 0;
 }
 
-/* Stops the replayee there, unless it stands there already. */
+/* Stops the replayee at the state's time, unless it stands there already. */
 static int stand(struct wetdbg_state *state)
 {
     struct wetdbg *wet = state->wet;
@@ -156,8 +157,8 @@ void wetdbg_state_close(struct wetdbg_state *state)
     free(state);
 }
 
-/* Events at the very end of an interval, faults with a handler, and the run's signal are left to
- * wet_rerun(). */
+/* Whether the replayee can go on from where it stands. Events at the very end of an interval,
+ * faults with a handler, and the run's signal are left to wet_rerun(). */
 static bool can_go_on(const struct wetdbg_state *state, wetdbg_time t)
 {
     const struct wetdbg *wet = state->wet;

@@ -99,7 +99,7 @@ static struct key key_of(const uint8_t *code, unsigned length)
     return key;
 }
 
-/* Where the key is, or would be. */
+/* The place where the key is, or would be. */
 static struct known *known_at(const struct wet_statements *all, const struct key *key)
 {
     uint64_t mixed = wd_hash_u64(key->low ^ key->high * 0xc2b2ae3d27d4eb4full);
@@ -130,7 +130,7 @@ static const struct known *known_find(struct wet_statements *all, const uint8_t 
     return NULL;
 }
 
-/* Without memory there is no more room, and nothing more becomes known. */
+/* Lets the table grow. Without memory there is no more room, and nothing more becomes known. */
 static bool table_grow(struct wet_statements *all)
 {
     struct known *old = all->table;
@@ -162,7 +162,8 @@ static void known_enter(struct wet_statements *all, const uint8_t *code, size_t 
 
 /* ---- descriptions ---- */
 
-/* Branches, and what is addressed relative to rip. */
+/* Whether the description depends on where the instruction is: branches, and what is addressed
+ * relative to rip. */
 static bool is_of_its_place(const struct ins_info *info)
 {
     bool names_address =

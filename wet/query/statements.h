@@ -10,7 +10,7 @@ struct wet_statements;
 /* NULL if there is no memory. */
 struct wet_statements *wet_statements_new(void);
 
-/* With everything that was made. */
+/* Frees it with everything that was made. */
 void wet_statements_free(struct wet_statements *all);
 
 /*

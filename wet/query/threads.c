@@ -54,7 +54,7 @@ static int threads_read(struct wetdbg *wet)
     return err;
 }
 
-/* Whose turn it is and how long, so that each thread's instructions can be added up. */
+/* Reads whose turn it is and how long, so that each thread's instructions can be added up. */
 static int turns_read(struct wetdbg *wet)
 {
     size_t count;

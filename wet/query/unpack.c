@@ -88,7 +88,7 @@ int wet_arrays_reserve(struct wet_arrays *arrays, size_t execs, size_t slots)
 
 /* ---- fragments ---- */
 
-/* What is not used of it costs nothing. */
+/* Makes the table of fragments; what is not used of it costs nothing. */
 static int fragments_make(struct wetdbg *wet)
 {
     if (!wet->fragments)
@@ -166,8 +166,9 @@ static int fragment_learn(struct wetdbg *wet, uint32_t id)
 }
 
 /*
- * Of the 64 bytes that index and mask have room for each, translated code stores 32 with AVX2, and 64 and 8
- * with a mask register; beyond lies what some earlier run left in the ring.
+ * Clears what a list of addresses leaves unused in its slots. Of the 64 bytes that index and mask
+ * have room for each, translated code stores 32 with AVX2, and 64 and 8 with a mask register;
+ * beyond lies what some earlier run left in the ring.
  */
 static void lanes_clear(const struct wet_node *node, uint64_t *slots)
 {
@@ -230,7 +231,7 @@ static inline void slots_expand(const struct wet_expansion *expansion, const uin
             to[i] = record[expansion->groups[g].word[i]] + expansion->groups[g].more[i];
 }
 
-/* The same; four words at once where all come from the first four. */
+/* slots_expand() with four words at once where all come from the first four. */
 __attribute__((target("avx2"))) static inline void
 slots_expand_avx2(const struct wet_expansion *expansion, const uint64_t *record, uint64_t *to)
 {
@@ -250,10 +251,10 @@ slots_expand_avx2(const struct wet_expansion *expansion, const uint64_t *record,
 typedef void expand_fn(const struct wet_expansion *expansion, const uint64_t *record, uint64_t *to);
 
 /*
- * The executions of known fragments that begin before `end`, as long as there is room. Words that are not just as
- * the translator made them end it: what is in the ring need not be from there, and may change meanwhile, so each is read
- * once. A last record may claim more than
- * the part has; some words more can be read and kept.
+ * Unpacks the executions of known fragments that begin before `end`, as long as there is room.
+ * Words that are not just as the translator made them end it: what is in the ring need not be from
+ * there, and may change meanwhile, so each is read once. A last record may claim more than the part
+ * has; some words more can be read and kept.
  */
 __attribute__((always_inline)) static inline void known_unpack_by(expand_fn expand,
                                                                   const struct wetdbg *wet,
@@ -308,7 +309,7 @@ static void known_unpack(const struct wetdbg *wet, struct part *part, size_t end
         known_unpack_by(slots_expand, wet, part, end, task);
 }
 
-/* An execution with more words than its first one, `word`, can tell. */
+/* Unpacks an execution with more words than its first one, `word`, can tell. */
 static int large_unpack(struct wetdbg *wet, struct part *part, uint32_t task, uint32_t word)
 {
     const uint64_t *record = part->ring + part->at;
@@ -331,7 +332,7 @@ static int large_unpack(struct wetdbg *wet, struct part *part, uint32_t task, ui
     return 0;
 }
 
-/* Room for `more` slots, and half as much again. */
+/* Makes room for `more` slots, and half as much again. */
 static int slots_grow(struct wet_arrays *arrays, struct part *part, size_t more)
 {
     size_t slots = (part->slot_count + more) / 2 * 3;
@@ -341,7 +342,8 @@ static int slots_grow(struct wet_arrays *arrays, struct part *part, size_t more)
     return err;
 }
 
-/* The next record is of a fragment that is not known, or takes more than known_unpack() has. */
+/* Unpacks the next record, which is of a fragment that is not known, or takes more than
+ * known_unpack() has. */
 static int rare_unpack(struct wetdbg *wet, struct part *part, uint32_t task)
 {
     uint32_t word = wd_once_u32(&part->ring[part->at]), id = agt_ring_fragment(word);
@@ -354,7 +356,7 @@ static int rare_unpack(struct wetdbg *wet, struct part *part, uint32_t task)
     return agt_ring_words(word) == AGT_RING_MANY ? large_unpack(wet, part, task, word) : 0;
 }
 
-/* All executions that begin before `end`; of `task`. */
+/* Unpacks all executions that begin before `end`; they are of `task`. */
 static int task_unpack(struct wet_unpacking *unpacking, struct part *part, size_t end,
                        uint32_t task)
 {
@@ -373,8 +375,8 @@ static int task_unpack(struct wet_unpacking *unpacking, struct part *part, size_
     return err;
 }
 
-/* Executions before an event that is run to belong to that event's task, those after the last one
- * to the task that the part ends in. */
+/* The task that runs. Executions before an event that is run to belong to that event's task, those
+ * after the last one to the task that the part ends in. */
 static uint32_t task_before(const struct wet_event *events, size_t i, size_t count, uint32_t last)
 {
     while (i < count && !wet_entry_is_reached(events[i].entry))
@@ -403,8 +405,8 @@ static int part_unpack(struct wet_unpacking *unpacking, struct part *part, uint3
 }
 
 /*
- * Room for a part. At first for what few intervals exceed, since it costs nothing before it is used, and
- * moving small pages that were used keeps them small.
+ * Makes room for a part. At first for what few intervals exceed, since it costs nothing before it
+ * is used, and moving small pages that were used keeps them small.
  */
 static int room_make(struct wet_unpacking *unpacking, size_t words)
 {

@@ -93,7 +93,7 @@ static int splice(struct wd_buf *buf, size_t at, size_t count, const struct wd_b
     return 0;
 }
 
-/* The op at `op_at` of the entry at `entry_at`. */
+/* Fits the op at `op_at` of the entry at `entry_at`. */
 static int op_fit(const struct wetdbg *wet, struct wd_buf *entries, size_t entry_at, size_t op_at)
 {
     struct wd_buf image = {0};

@@ -29,7 +29,8 @@ static uint64_t number(const json_t *meta, const char *key)
     return (uint64_t)json_integer_value(json_object_get(meta, key));
 }
 
-/* For keys that are there only if something is known: the other number says that it is not. */
+/* A number, for keys that are there only if something is known: the other number says that it is
+ * not. */
 static uint64_t number_or(const json_t *meta, const char *key, uint64_t otherwise)
 {
     return json_object_get(meta, key) ? number(meta, key) : otherwise;
@@ -216,8 +217,9 @@ static int outputs_open(struct wetdbg *wet)
 
 /* ---- life ---- */
 
-/* What the program's memory may take. It is true of some runs that they wrote the same to many GiB, which is little to
- * be stored; but few such files are seen, and one is quickly made by hand. */
+/* Sets what the program's memory may take. It is true of some runs that they wrote the same to
+ * many GiB, which is little to be stored; but few such files are seen, and one is quickly made by
+ * hand. */
 static void image_limit(struct wetdbg *wet)
 {
     uint64_t static_bytes, bytes = wet_store_size(wet->store, &static_bytes);

@@ -115,10 +115,11 @@ struct wetdbg {
 /* check_file.c */
 /* Reads and checks where the program's memory may be and which CPU it needs. */
 int wet_machine_open(struct wetdbg *wet);
-/* Objects lie in user space and come from files that there are (after wet_files_open). */
+/* Whether objects lie in user space and come from files that there are (after wet_files_open). */
 int wet_objects_check(const struct wetdbg *wet);
-/* evq_entry_check and what it leaves to the caller: addresses, file numbers below `file_count`, and, for one that a
- * replayee gets, whether the processor takes its vector state. */
+/* Checks an entry, by evq_entry_check() and for what that leaves to the caller: addresses, file
+ * numbers below `file_count`, and, for one that a replayee gets, whether the processor takes its
+ * vector state. */
 int wet_entry_check(const struct wetdbg *wet, const void *bytes, size_t size_bytes,
                     uint64_t file_count, bool is_to_run);
 
@@ -129,7 +130,7 @@ int wet_xsave_check(const struct wetdbg *wet, const uint8_t *image, uint64_t byt
  * -WETDBG_ERR_UNSUPPORTED if it has none, -WETDBG_ERR_CORRUPT, -ENOMEM. */
 int wet_xsave_take(const struct wetdbg *wet, const uint8_t *image, uint64_t bytes,
                    struct wd_buf *out);
-/* The same with all images of the entry at `at`, which has passed evq_entry_check(). */
+/* wet_xsave_take() with all images of the entry at `at`, which has passed evq_entry_check(). */
 int wet_entry_fit(const struct wetdbg *wet, struct wd_buf *entries, size_t at);
 
 /* files.c; `n` is a file's number. The two callbacks' argument is a struct wetdbg. */

@@ -46,7 +46,7 @@ static void *worker_run(void *arg)
     return NULL;
 }
 
-/* Signals are for the threads of whoever uses us. */
+/* Starts the thread, with signals blocked: they are for the threads of whoever uses us. */
 static bool worker_start(struct wetdbg *wet)
 {
     sigset_t all, before;

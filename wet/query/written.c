@@ -11,7 +11,7 @@
 #include "common/bisect.h"
 #include "wet/query/wet_priv.h"
 
-/* The views at the start of interval k; they stay in `state`. */
+/* Reads the views at the start of interval k; they stay in `state`. */
 static int views_read(struct wetdbg *wet, uint64_t k, struct wd_buf *state, struct agt_views *views)
 {
     int err = wet_store_read(wet->store, WET_SEC_STATE, k, state);

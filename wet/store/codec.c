@@ -49,8 +49,8 @@ static void planes_join_rest(const uint8_t *from, size_t count, size_t first, un
     }
 }
 
-/* 16 bytes of each of four planes. Each step interleaves: 0 with 1 and 2 with 3 gives pairs, these
- * give fours. */
+/* Joins 16 bytes of each of four planes. Each step interleaves: 0 with 1 and 2 with 3 gives pairs,
+ * these give fours. */
 static void planes_join_16(const uint8_t *from, size_t count, __m128i four[4])
 {
     __m128i plane[4], pair[4];
@@ -78,7 +78,7 @@ static size_t planes_join_4(const uint8_t *from, size_t count, uint8_t *to)
     return i;
 }
 
-/* The same with one step more. */
+/* planes_join_16() with one step more. */
 static size_t planes_join_8(const uint8_t *from, size_t count, uint8_t *to)
 {
     size_t i = 0;
@@ -166,7 +166,7 @@ static int level_of(uint32_t kind, unsigned width, int level)
     return is_string && level > 1 && level < LONG_LEVEL ? level + 3 : level;
 }
 
-/* The parts of LINES (docs/format.md); false if it is something else. */
+/* Finds the parts of LINES (docs/format.md); false if it is something else. */
 static bool lines_parts(const uint8_t *bytes, size_t size_bytes, struct part parts[3])
 {
     struct wd_view view = wd_view_of(bytes, size_bytes);

@@ -370,8 +370,9 @@ int wet_store_commit(struct wet_store_writer *writer)
 /* ---- reading ---- */
 
 /*
- * By pread, and not mapped: whose file this is can write to it or cut it off at any time. What was read once is all
- * that is checked and used, and a file that ends early is an error, not a SIGBUS.
+ * A file that is read by pread, and not mapped: whose file this is can write to it or cut it off at
+ * any time. What was read once is all that is checked and used, and a file that ends early is an
+ * error, not a SIGBUS.
  */
 struct wet_store {
     char *path;
@@ -389,22 +390,23 @@ static int section_order(const void *a, const void *b)
     return x->key < y->key ? -1 : x->key > y->key;
 }
 
-/* Sections that hold the program's files and memory, which may well be one byte again and again. */
+/* Whether a section holds the program's files and memory, which may well be one byte again and
+ * again. */
 static bool has_contents(uint32_t kind)
 {
     return kind == WET_SEC_FILE_DATA || kind == WET_SEC_DEBUG || kind == WET_SEC_ALT ||
            kind == WET_SEC_MEMORY || kind == WET_SEC_ENTRIES || kind == WET_SEC_LINES;
 }
 
-/* No table shrinks that much unless it is made to. */
+/* Whether a table's size is plausible: none shrinks that much unless it is made to. */
 static bool is_table_plausible(const struct wet_section *section)
 {
     return section->raw_bytes <= WET_TABLE_BYTES ||
            section->raw_bytes / WET_TABLE_RATIO <= section->stored_bytes;
 }
 
-/* A section's frames cannot hold more than their blocks do: a file that says so would only make us
- * ask for memory. */
+/* Whether a section's size is plausible. Its frames cannot hold more than their blocks do: a file
+ * that says so would only make us ask for memory. */
 static bool is_plausible(const struct wet_section *section, uint64_t end)
 {
     return section->form <= WET_FORM_PARTS && section->off >= HEADER_BYTES && section->off <= end &&

@@ -84,9 +84,9 @@ void wet_store_abort(struct wet_store_writer *writer);
  * It is PATH.part until it is committed, and locked while it has a writer. What is in it is for its
  * maker to know: there is no table yet. */
 
-/* Opens it, or makes it. -EWOULDBLOCK without a message if that is not possible, since another
- * writer is at work, or for any other reason that wet_store_create may not have; -EPERM, named, if what is
- * there is not this user's own (wetdbg/own_file.h). */
+/* Opens the part file of `path`, or makes it. -EWOULDBLOCK without a message if that is not
+ * possible, since another writer is at work, or for any other reason that wet_store_create may not
+ * have; -EPERM, named, if what is there is not this user's own (wetdbg/own_file.h). */
 int wet_store_create_part(const char *path, struct wet_store_writer **out);
 
 /* Goes on behind these sections, the first ones that were written, and cuts off what follows.
@@ -124,7 +124,7 @@ bool wet_store_has(const struct wet_store *store, uint32_t kind, uint64_t key);
 /* How many bytes a section comes to when it is read; 0 if there is none. */
 uint64_t wet_store_raw_bytes(const struct wet_store *store, uint32_t kind, uint64_t key);
 
-/* All of them, by kind and key. */
+/* All sections, by kind and key. */
 const struct wet_section *wet_store_sections(const struct wet_store *store, size_t *count);
 
 const char *wet_store_path(const struct wet_store *store);

@@ -6,8 +6,8 @@
 
 #include "recorder/event/ops.h"
 
-/* A signal that is ignored loads registers too; but a handler is called with the signal's number and,
- * behind its return address, its ucontext. */
+/* Not every signal calls a handler: one that is ignored loads registers too; but a handler is
+ * called with the signal's number and, behind its return address, its ucontext. */
 int wet_handler_change(const struct evq_entry *entry)
 {
     if (entry->kind == EVQ_SYSCALL_ENTER)

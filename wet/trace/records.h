@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 #define WET_INTERVAL_INSTRUCTIONS (4u << 20)
-/* Of a file that is to be small: lines that are written again and again are kept once. */
+/* The intervals' length in a file that is to be small: lines that are written again and again are
+ * kept once. */
 #define WET_INTERVAL_INSTRUCTIONS_COMPACT (16u << 20)
 /* An interval ends where stopping is possible. One that gets longer than this is refused: when it runs
  * again the ring has to hold it, also one of gathers, which take 6.3 words an instruction. */

@@ -90,7 +90,7 @@ int wet_space_add_object(struct wet_space *space, const struct wet_object *shape
     return 0;
 }
 
-/* Before so many bytes are written: once in a while what is there is counted. */
+/* To be called before so many bytes are written: once in a while what is there is counted. */
 static int room_take(struct wet_space *space, uint64_t bytes)
 {
     struct stat stat;
@@ -193,7 +193,7 @@ static int protect(struct wet_space *space, const struct evq_op *op)
     return 0;
 }
 
-/* The views of [old, +bytes) go to `to`, with their objects. */
+/* Moves the views of [old, +bytes) to `to`, with their objects. */
 static int move(struct wet_space *space, uint64_t old, uint64_t to, uint64_t bytes)
 {
     struct agt_views *views = &space->views;
@@ -428,7 +428,7 @@ static int walk_begin(struct walk *walk, const void *bytes, size_t size_bytes)
     return walk->all.failed || !walk->masks ? changes_damaged() : 0;
 }
 
-/* Line i, the next one: its mask and words. */
+/* Gives line i, which is the next one: its mask and words. */
 static int walk_on(struct walk *walk, uint64_t i, uint32_t *mask, const uint8_t **words)
 {
     memcpy(mask, walk->masks + 4 * i, 4);

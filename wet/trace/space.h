@@ -40,7 +40,7 @@ struct wet_space {
     bool forgetful;         /* give memory of what is unmapped back: nobody will walk backwards */
     /* Fills [to, +bytes) with a file's bytes; holes are zero already. */
     int (*file_read)(void *arg, uint64_t file, uint64_t off, uint8_t *to, uint64_t bytes);
-    /* How long the file is; NULL if nobody can say. */
+    /* How long a file is; NULL if nobody can say. */
     uint64_t (*file_size)(void *arg, uint64_t file);
     void *arg;
 };
@@ -48,7 +48,7 @@ struct wet_space {
 /* -ENOMEM, -WETDBG_ERR_MACHINE. The callback fields are for the caller to set. */
 int wet_space_init(struct wet_space *space);
 
-/* The same in private memory, of which a process that is forked has a copy of its own. */
+/* wet_space_init() in private memory, of which a process that is forked has a copy of its own. */
 int wet_space_init_private(struct wet_space *space);
 void wet_space_fini(struct wet_space *space);
 
@@ -73,7 +73,7 @@ int wet_space_fill_object(struct wet_space *space, size_t n);
 /* Forgets the bytes of [from, to) of the memory file: they read as zeros. */
 void wet_space_punch(const struct wet_space *space, uint64_t from, uint64_t to);
 
-/* What is mapped in [start, end) has the first contents of its object again. */
+/* Gives what is mapped in [start, end) the first contents of its object again. */
 int wet_space_discard(struct wet_space *space, uint64_t start, uint64_t end);
 
 /* The byte at an address, with *left bytes following in the same view; NULL if not mapped. */
@@ -98,8 +98,9 @@ void wet_changes_fini(struct wet_changes *changes);
 int wet_changes_add(struct wet_changes *changes, struct wet_space *space, uint64_t mirror_off,
                     const uint8_t *now);
 
-/* As bytes for the file, and back into the space: applying twice is applying never. What fails its
- * checks (-WETDBG_ERR_CORRUPT), or for which there is no memory (-WETDBG_ERR_MACHINE), is not applied at all. */
+/* Encodes changes as bytes for the file, and applies such bytes to the space: applying twice is
+ * applying never. What fails its checks (-WETDBG_ERR_CORRUPT), or for which there is no memory
+ * (-WETDBG_ERR_MACHINE), is not applied at all. */
 int wet_changes_encode(const struct wet_changes *changes, struct wd_buf *out);
 int wet_changes_apply(struct wet_space *space, const void *bytes, size_t size_bytes);
 

@@ -5,7 +5,7 @@
 
 #include "common/cpuid.h"
 
-/* One op per view: zeros, or the file mapped again. */
+/* Puts a discard as one op per view: zeros, or the file mapped again. */
 static int discard_for_store(const struct wet_space *space, const struct evq_op *op,
                              struct wd_buf *out, uint32_t *count)
 {
@@ -36,7 +36,7 @@ static int discard_for_store(const struct wet_space *space, const struct evq_op 
     return 0;
 }
 
-/* What is known once the place has been found: when, and how. */
+/* Puts a place by what is known once it has been found: when, and how. */
 static int place_for_store(const struct evq_op *op, uint64_t time, struct wd_buf *out)
 {
     struct evq_place place;

@@ -9,10 +9,11 @@
 #include "recorder/event/ops.h"
 #include "wet/trace/space.h"
 
-/* The task runs to it, perhaps no instruction at all: the other kinds are taken where it stands. */
+/* Whether the task runs to the entry, perhaps no instruction at all: the other kinds are taken
+ * where it stands. */
 bool wet_entry_is_reached(const struct evq_entry *entry);
 
-/* Of enum evq_place_flags: what is known of a place only once it has been found. */
+/* Bits of enum evq_place_flags: what is known of a place only once it has been found. */
 #define WET_PLACE_FOUND (EVQ_PLACE_AMBIGUOUS | EVQ_PLACE_MID_REP)
 
 /*

@@ -75,7 +75,7 @@ bool wet_verifier_stops(const struct wet_verifier *verifier)
     return verifier->err || verifier->result->violations >= WETDBG_VERIFY_MOST;
 }
 
-/* Between two sections: how far it is, and whether somebody wants it to end. */
+/* To be called between two sections: tells how far it is, and whether somebody wants it to end. */
 static void step(struct wet_verifier *verifier, uint64_t bytes)
 {
     const struct wetdbg_verify_options *options = verifier->options;
@@ -118,7 +118,7 @@ static int by_place(const void *a, const void *b)
     return x->stored_bytes < y->stored_bytes ? -1 : x->stored_bytes > y->stored_bytes;
 }
 
-/* Back to back from the header to the table. */
+/* Sections have to lie back to back from the header to the table. */
 static void places_check(struct wet_verifier *verifier)
 {
     size_t count;

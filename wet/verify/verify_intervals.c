@@ -278,7 +278,8 @@ static void calls_check(struct walk *walk)
     }
 }
 
-/* Names come from memory and ids perhaps from an ancestor; the rest follows from ENTRIES. */
+/* Whether threads agree with the entries. Names come from memory and ids perhaps from an ancestor;
+ * the rest follows from ENTRIES. */
 static bool threads_agree(struct walk *walk)
 {
     struct wet_verifier *verifier = walk->verifier;
@@ -309,7 +310,7 @@ static bool bytes_agree(struct walk *walk, uint32_t kind, const struct wd_buf *h
                             "ENTRIES make something else");
 }
 
-/* A window does not say who ran before it. */
+/* Checks the turns; a window does not say who ran before it. */
 static void turns_check(struct walk *walk)
 {
     struct wet_verifier *verifier = walk->verifier;

@@ -53,7 +53,7 @@ static inline bool wet_verifier_trusts(const struct wet_verifier *verifier, uint
 bool wet_verifier_say(struct wet_verifier *verifier, uint32_t kind, uint64_t key, uint64_t off,
                       const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Enough was found, or it cannot go on. */
+/* Whether enough was found, or it cannot go on. */
 bool wet_verifier_stops(const struct wet_verifier *verifier);
 
 /* Reads a section, which must be there; false after a report. */

@@ -63,7 +63,8 @@ static bool protect(struct wet_verify_views *views, uint64_t start, uint64_t end
     return true;
 }
 
-/* What stays of [a, +b) goes to c with its protections; what is new there has that of the last. */
+/* Does a remap: what stays of [a, +b) goes to c with its protections; what is new there has that of
+ * the last. */
 static bool remap(struct wet_verify_views *views, const struct evq_op *op)
 {
     struct agt_views *all = &views->views;

@@ -70,7 +70,8 @@ static enum wetdbg_transfer transfer_of(enum ins_class klass)
     }
 }
 
-/* Is all of it code of one line, outside and inside of the same inlined functions? */
+/* Notes whether all of a node is code of one line, outside and inside of the same inlined
+ * functions. */
 static void learn_line(struct wetdbg_walk *walk, struct wetdbg_walk_node *is, uint64_t start)
 {
     struct wetdbg_line line;
@@ -217,7 +218,7 @@ static int note_marks(struct wetdbg_walk *walk)
     return 0;
 }
 
-/* Sum of the changes after instructions from..to-1. */
+/* The sum of the changes of depth after instructions from..to-1. */
 static int changes_between(struct wetdbg_walk *walk, wetdbg_time from, wetdbg_time to)
 {
     int sum = 0;
@@ -247,7 +248,8 @@ static int load(struct wetdbg_walk *walk, uint64_t k)
     return note_marks(walk);
 }
 
-/* A slot may have been another thread's before, or be so later. */
+/* Whether a time is one of the thread's: its slot may have been another thread's before, or be so
+ * later. */
 static bool is_ours(const struct wetdbg_walk *walk, size_t exec)
 {
     const struct wet_exec *is = &walk->interval->execs[exec];

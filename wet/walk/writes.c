@@ -100,7 +100,7 @@ static int learn(struct wetdbg_write_finder *finder, struct node_stores *stores,
     return 0;
 }
 
-/* NULL where memory is short. */
+/* What a node stores; NULL where memory is short. */
 static const struct node_stores *stores_of(struct wetdbg_write_finder *finder, uint32_t id)
 {
     if (id >= finder->node_count) {
