@@ -17,7 +17,8 @@ static void ignore_signal(int number)
     (void)number;
 }
 
-/* A handler rather than SIG_IGN: exec resets it, so a recorded program gets the default. */
+/* Lets a write to nobody fail instead of killing. By a handler rather than SIG_IGN: exec resets it,
+ * so a recorded program gets the default. */
 static void catch_output_signals(void)
 {
     struct sigaction action = {.sa_handler = ignore_signal, .sa_flags = SA_RESTART};
@@ -51,8 +52,9 @@ static int fail_unknown_verb(const char *name)
     return wetdbg_fail(-WETDBG_ERR_USAGE, "unknown %s '%s' (see 'wetdbg help')", kind, name);
 }
 
-/* Asked before the arguments are parsed, so that complaints about them are objects too. What
- * belongs to a recorded program, after its name or after --, is not ours to read. */
+/* Whether --json is given. It is asked before the arguments are parsed, so that complaints about
+ * them are objects too. What belongs to a recorded program, after its name or after --, is not ours
+ * to read. */
 static bool wants_json(const struct cli_verb *verb, int argc, char **argv)
 {
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {

@@ -62,7 +62,7 @@ static void keep_option(struct cli_args *args, const struct cli_option *option, 
     args->given[args->given_count++] = (struct cli_given){option, value};
 }
 
-/* One word that begins with '-'; *at moves on if the option's value is the next word. */
+/* Parses one word that begins with '-'; *at moves on if the option's value is the next word. */
 static int parse_option(struct cli_args *args, const struct cli_syntax *syntax, int argc,
                         char **argv, int *at)
 {

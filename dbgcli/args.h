@@ -60,7 +60,7 @@ void cli_args_fini(struct cli_args *args);
 /* `option` as in the table: "json" for --json, "e" for a lone -e. */
 bool cli_args_has(const struct cli_args *args, const char *option);
 
-/* Value of the last one given, or NULL. */
+/* The value of the option where it was given last, or NULL. */
 const char *cli_args_value(const struct cli_args *args, const char *option);
 
 /* The number given with `option`, or `otherwise`. Decimal or 0x..., all of the word; else

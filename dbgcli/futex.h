@@ -2,8 +2,9 @@
 #ifndef DBGCLI_FUTEX_H
 #define DBGCLI_FUTEX_H
 
-/* 0; or -WETDBG_ERR_MACHINE, told, if the system refuses futexes. glibc needs them for its locks, even to set a locale,
- * and ends the process without a word of ours: so this comes first of all. */
+/* Checks that the system has futexes: 0; or -WETDBG_ERR_MACHINE, told. glibc needs them for its
+ * locks, even to set a locale, and ends the process without a word of ours: so this comes first of
+ * all. */
 int cli_futex_check(void);
 
 #endif

@@ -6,17 +6,17 @@
 #include "dbgcli/args.h"
 #include "dbgcli/out.h"
 
-/* All there is to say of a verb or command; `program` is "wetdbg " or "". */
+/* Prints all there is to say of a verb or command; `program` is "wetdbg " or "". */
 void cli_help_print_syntax(struct cli_out *out, const char *program, const char *name,
                            const char *summary, const struct cli_syntax *syntax);
 
-/* The lines of an option table (may be NULL), indented. */
+/* Prints the lines of an option table (may be NULL), indented. */
 void cli_help_print_options(struct cli_out *out, const struct cli_option *options);
 
 /* Help for one verb; or, with NULL, all verbs with their options. 0 or -WETDBG_ERR_USAGE. */
 int cli_help_print(struct cli_out *out, const char *name);
 
-/* The few lines for somebody who typed nothing. */
+/* Prints the few lines for somebody who typed nothing. */
 void cli_help_print_synopsis(FILE *to);
 
 #endif

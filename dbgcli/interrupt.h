@@ -15,7 +15,7 @@ void cli_interrupt_release(void);
 
 bool cli_interrupt_is_pending(void);
 
-/* The same, for those who poll it: non-zero once Ctrl-C came. */
+/* wetdbg_interrupt() for those who poll a flag: non-zero once Ctrl-C came. */
 const volatile sig_atomic_t *cli_interrupt_flag(void);
 
 void cli_interrupt_clear(void);

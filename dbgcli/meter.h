@@ -23,7 +23,7 @@ void cli_meter_begin(struct cli_meter *meter, struct cli_out *out, const char *w
 /* Told how far the query is. Returns true if it is to end: Ctrl-C came, or nobody reads any more. */
 bool cli_meter_update(struct cli_meter *meter, uint64_t done, uint64_t total);
 
-/* What follows is not measured. */
+/* Ends the meter: what follows is not measured. */
 void cli_meter_end(struct cli_meter *meter);
 
 #endif

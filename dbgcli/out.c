@@ -16,8 +16,9 @@
 
 /* ---- the stream ---- */
 
-/* A cookie stream rather than stdout: stdio forgets the errno of a flush that happened inside
- * some printf, and the end of a pipe must be told from a full disk. */
+/* Writes what passed the filter. The stream is a cookie's rather than stdout: stdio forgets the
+ * errno of a flush that happened inside some printf, and the end of a pipe must be told from a full
+ * disk. */
 static void write_clean(struct cli_out *out, const char *bytes, size_t size)
 {
     size_t done = 0;

@@ -38,7 +38,7 @@ struct cli_out {
     struct cli_screen *screen; /* a terminal with a person before it, or NULL; the holder's */
 };
 
-/* Answers to `fd`, errors to `errors`; both stay the caller's. 0 or -ENOMEM. */
+/* Opens it: answers to `fd`, errors to `errors`; both stay the caller's. 0 or -ENOMEM. */
 int cli_out_init(struct cli_out *out, int fd, FILE *errors);
 
 /* Flushes and releases. 0; or a negative errno, explained, if something could not be written
@@ -52,7 +52,7 @@ bool cli_out_is_gone(const struct cli_out *out);
 /* Styles always, never, or (auto, NULL) as cli_out_init() found. -WETDBG_ERR_USAGE for another word. */
 int cli_out_color(struct cli_out *out, const char *when);
 
-/* An answer begins, and ends: on a terminal it may go through a pager in between. */
+/* Begin and end an answer: on a terminal it may go through a pager. */
 void cli_out_begin(struct cli_out *out);
 void cli_out_end(struct cli_out *out);
 
@@ -69,7 +69,7 @@ const char *cli_out_style(const struct cli_out *out, enum cli_style style);
  * writes nothing. */
 void cli_out_text(struct cli_out *out, const char *text);
 
-/* The same to any stream that ends up at a terminal. */
+/* cli_out_text() to any stream that ends up at a terminal. */
 void cli_text_put(FILE *stream, const char *text);
 
 /* Writes bytes as the inside of a C string literal: \n, \t, \", \\, \ooo; UTF-8 stays. */

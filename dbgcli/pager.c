@@ -25,7 +25,8 @@ const char *cli_pager_command(void)
     return *command && strcmp(command, "cat") != 0 ? command : NULL;
 }
 
-/* Run directly unless it is more than words, so that a missing program is told from its failure. */
+/* Runs the command directly unless it is more than words, so that a missing program is told from
+ * its failure. */
 static int spawn(struct cli_pager *pager, const char *command, int input, int terminal_fd)
 {
     char *by_shell[] = {"sh", "-c", (char *)command, NULL};

@@ -27,14 +27,14 @@ const char *cli_pager_command(void);
  * errno, explained. */
 int cli_pager_open(struct cli_pager *pager, const char *command, int terminal_fd);
 
-/* Gives it more, and waits until it takes it. Swallowed once it was left. */
+/* Gives the pager more, and waits until it takes that; swallowed once its reader has left. */
 void cli_pager_write(struct cli_pager *pager, const char *bytes, size_t size_bytes);
 
 /* Whether nothing more needs to be said. */
 bool cli_pager_is_left(struct cli_pager *pager);
 
-/* Waits until the reader leaves it, and gives the terminal its modes back. Its exit status; 128 and
- * more if a signal ended it. */
+/* Waits until the reader leaves the pager, and gives the terminal its modes back. Its exit status;
+ * 128 and more if a signal ended it. */
 int cli_pager_close(struct cli_pager *pager, int terminal_fd);
 
 #endif

@@ -65,7 +65,7 @@ static enum verdict judge(const struct cli_filter *filter, bool is_styled)
     return judge_utf8(bytes, filter->held_count);
 }
 
-/* Takes the first `count` of the held bytes away. */
+/* Drops the first `count` of the held bytes. */
 static void drop(struct cli_filter *filter, size_t count)
 {
     filter->held_count -= count;

@@ -7,7 +7,7 @@
 
 #define BAR_CELLS     24
 #define DRAW_INTERVAL 0.1
-/* Before that an estimate says more about the program's start than about the run. */
+/* Seconds before which an estimate says more about the program's start than about the run. */
 #define ESTIMATE_AFTER 0.5
 
 static double seconds_between(const struct timespec *from, const struct timespec *to)

@@ -134,7 +134,8 @@ static void *watch(void *arg)
     return NULL;
 }
 
-/* Signals are for the caller's thread, which waits for lines and is to be woken by them. */
+/* Starts the thread, with signals blocked: they are for the caller's thread, which waits for lines
+ * and is to be woken by them. */
 static int start_thread(struct cli_screen *screen)
 {
     pthread_condattr_t attributes;
@@ -247,7 +248,7 @@ static void forget_held(struct cli_screen *screen)
     screen->is_holding = false;
 }
 
-/* What was held goes to a pager; if there is none, to the terminal, and so does all that comes. */
+/* Gives what was held to a pager; if there is none, to the terminal, and so does all that comes. */
 static int turn_to_pager(struct cli_screen *screen)
 {
     char *held = screen->held;

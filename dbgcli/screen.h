@@ -28,19 +28,20 @@ void cli_screen_free(struct cli_screen *screen);
 bool cli_screen_set_pages(struct cli_screen *screen, bool pages);
 bool cli_screen_pages(const struct cli_screen *screen);
 
-/* An answer begins; ends: waits until its pager is left. In between cli_screen_end() may come early. */
+/* Begin and end an answer; the end waits until its pager is left. In between cli_screen_end() may
+ * come early. */
 void cli_screen_begin(struct cli_screen *screen);
 void cli_screen_end(struct cli_screen *screen);
 
-/* 0, or the errno of a terminal that went away. */
+/* Writes to the answer. 0, or the errno of a terminal that went away. */
 int cli_screen_write(struct cli_screen *screen, const char *bytes, size_t size_bytes);
 
-/* Nothing of what was written is held back any longer, and the line is gone. */
+/* Shows all that was written, and takes the line away. */
 void cli_screen_show(struct cli_screen *screen);
 
 bool cli_screen_is_paging(const struct cli_screen *screen);
 
-/* The person wants no more of this answer. */
+/* Whether the person wants no more of this answer. */
 bool cli_screen_is_left(struct cli_screen *screen);
 
 /* What the line says: "searching" (lives as long as the screen; NULL: nothing in particular) and how

@@ -29,8 +29,9 @@ char *cli_xdg_path(enum cli_xdg kind, const char *name)
     return base ? cli_asprintf("%s%s/wetdbg/%s", base, below, name) : NULL;
 }
 
-/* A group may be the user's own, as on systems with umask 002. What is root's is nobody's whom one could keep out:
- * in containers a home often is, though not what is in it. */
+/* Whether somebody else may have a hand in a directory. A group may be the user's own, as on
+ * systems with umask 002. What is root's is nobody's whom one could keep out: in containers a home
+ * often is, though not what is in it. */
 static bool is_foreign(const char *path, bool may_be_root)
 {
     struct stat st;

@@ -43,8 +43,8 @@ static const ZydisDecodedOperand *memory_operand(const struct cli_att *att)
     return NULL;
 }
 
-/* Vectors that a conversion makes shorter (bits: of the longest source whose result is an xmm), and
- * vfpclass, whose result is a mask: the memory's size is in the name alone. */
+/* For conversions that make vectors shorter, and vfpclass, whose result is a mask: the bits of the
+ * longest source whose result is an xmm. The memory's size is in the name alone then. */
 static unsigned longest_ambiguous(const char *name)
 {
     static const char *const to_half[] = {"vcvtpd2dq",  "vcvttpd2dq", "vcvtpd2udq", "vcvttpd2udq",

@@ -89,7 +89,8 @@ static int find_path(struct cli_bookmarks *bookmarks)
                        "no place for bookmarks: neither $XDG_STATE_HOME nor $HOME is set");
 }
 
-/* Lines that make no sense are left out: somebody may have edited the file. */
+/* Adds the bookmark of a line. Lines that make no sense are left out: somebody may have edited the
+ * file. */
 static void add_line(struct cli_bookmarks *bookmarks, char *line)
 {
     struct cli_bookmark mark = {.time = 0};
@@ -157,7 +158,7 @@ static int write_all(const struct cli_bookmarks *bookmarks)
     return err;
 }
 
-/* A file of its own is locked: the other one is replaced. */
+/* Locks a file of its own, since the other one is replaced. */
 static int lock(struct cli_bookmarks *bookmarks, int *fd)
 {
     int err = find_path(bookmarks);

@@ -29,7 +29,7 @@ void cli_bookmarks_free(struct cli_bookmarks *bookmarks);
  * not a word that stands for a time already. */
 bool cli_bookmark_is_name(const char *word);
 
-/* All of them in order of time, as they are now; borrowed until the next call. Errors: those of
+/* All bookmarks in order of time, as they are now; borrowed until the next call. Errors: those of
  * reading files, -WETDBG_ERR_UNSUPPORTED if there is no place to keep them. */
 int cli_bookmarks_list(struct cli_bookmarks *bookmarks, const struct cli_bookmark **list,
                        size_t *count);
@@ -37,11 +37,11 @@ int cli_bookmarks_list(struct cli_bookmarks *bookmarks, const struct cli_bookmar
 /* -WETDBG_ERR_NOT_FOUND, with a message, if there is none of that name. */
 int cli_bookmarks_find(struct cli_bookmarks *bookmarks, const char *name, wetdbg_time *time);
 
-/* Of those that were read last, the one whose name is misspelt as `name`; NULL if none is near.
- * Borrowed until the next call that reads them. */
+/* Of the bookmarks that were read last, the one whose name is misspelt as `name`; NULL if none is
+ * near. Borrowed until the next call that reads them. */
 const char *cli_bookmarks_nearest(const struct cli_bookmarks *bookmarks, const char *name);
 
-/* Adds one, in place of one of the same name. */
+/* Adds a bookmark, in place of one of the same name. */
 int cli_bookmarks_set(struct cli_bookmarks *bookmarks, const struct cli_bookmark *bookmark);
 int cli_bookmarks_delete(struct cli_bookmarks *bookmarks, const char *name);
 

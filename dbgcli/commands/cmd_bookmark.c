@@ -60,7 +60,7 @@ static int list_bookmarks(struct cli_session *session)
     return 0;
 }
 
-/* "main at main.c:12", so that the list needs to run nothing. */
+/* Describes where the moment is, "main at main.c:12", so that the list needs to run nothing. */
 static void describe(struct cli_session *session, struct cli_bookmark *bookmark)
 {
     struct cli_moment *moment = session->moment, *other = NULL;

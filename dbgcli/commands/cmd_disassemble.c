@@ -35,7 +35,7 @@ struct listing {
     json_t *array; /* NULL: text */
 };
 
-/* A function by name or an address in it. */
+/* Finds a function by its name or an address in it. */
 static int find_function(struct listing *listing, const char *text)
 {
     struct wetdbg_model *model = listing->session->model;

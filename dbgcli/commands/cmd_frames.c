@@ -197,7 +197,8 @@ int cli_backtrace_print(struct cli_session *session, uint64_t limit)
     return print_frames(session, limit);
 }
 
-/* Of each thread in turn; then the one that was selected is so again, with its frame. */
+/* Prints the frames of each thread in turn; then the thread that was selected is so again, with its
+ * frame. */
 static int print_all_threads(struct cli_session *session, uint64_t limit)
 {
     struct cli_moment *moment;
@@ -269,7 +270,7 @@ static int select_frame(struct cli_session *session, size_t index)
     return 0;
 }
 
-/* The number typed, or `otherwise`; and the moment. */
+/* Reads the number that was typed, or takes `otherwise`; and opens the moment. */
 static int prepare(struct cli_repl *repl, const struct cli_args *args, uint64_t otherwise,
                    uint64_t *number, struct cli_moment **moment)
 {

@@ -70,7 +70,7 @@ struct history {
 
 /* ---- what to follow ---- */
 
-/* *0x7ffe0 or *0x7ffe0+16: bytes without a type. */
+/* Parses 0x7ffe0 or *0x7ffe0+16: bytes without a type. */
 static int parse_address(struct history *history, const char *text)
 {
     const char *plus = strchr(text, '+');
@@ -134,7 +134,8 @@ static int resolve(struct history *history, const char *text)
 
 /* ---- how long it is there ---- */
 
-/* Where the return address of the frame is in which the value lies; false: in none. */
+/* Finds where the return address of the frame is in which the value lies; false: it lies in
+ * none. */
 static bool find_frame(struct history *history, uint64_t *return_slot, size_t *index)
 {
     struct cli_moment *moment = history->session->moment;
@@ -161,7 +162,7 @@ static bool find_frame(struct history *history, uint64_t *return_slot, size_t *i
 
 /* Whether a write to a return address's slot makes a frame there, or takes it away: not so xsave of the
  * dynamic linker, which may reach that far and does not, and what a recording has around a signal's. */
-/* Grows as needed; all zero to begin with; `items` is to be freed. */
+/* A list that grows as needed; all zero to begin with; `items` is to be freed. */
 struct write_list {
     struct wetdbg_write *items;
     size_t count, capacity;
@@ -363,7 +364,8 @@ static json_t *json_of_row(struct history *history, const struct row *row)
     return object;
 }
 
-/* Of long values what they begin with is left out where it is the same: "...cents = 4, entries = 2}". */
+/* How many bytes of two long values' texts are left out, since they begin alike: "...cents = 4,
+ * entries = 2}". */
 static size_t common_start(const char *before, const char *after)
 {
     size_t same = 0;
@@ -437,7 +439,7 @@ static void print_row(struct history *history, const struct row *row)
 
 /* ---- all of them ---- */
 
-/* Up to CHUNK writes, which are shown in the order asked for once their values are known. */
+/* Shows up to CHUNK writes, in the order asked for once their values are known. */
 static int show_chunk(struct history *history, const struct wetdbg_write *writes, size_t count)
 {
     struct row rows[CHUNK];

@@ -155,7 +155,7 @@ static int find_subject(const char *name, const struct cli_info_subject **found)
     return wetdbg_fail(-WETDBG_ERR_USAGE, "info: nothing is called '%s' (see 'help info')", name);
 }
 
-/* All operands behind the subject, to be freed. */
+/* Joins all operands behind the subject; to be freed. */
 static char *join(const struct cli_args *args)
 {
     char *joined = cli_strdup(args->operands[1]);

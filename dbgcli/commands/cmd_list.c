@@ -92,7 +92,7 @@ static int fail_ambiguous(struct cli_session *session, const char *name,
     return err;
 }
 
-/* Frees `text`. Why there are none is added. */
+/* Says that there are no lines, and why. Frees `text`. */
 static int fail_without_lines(struct cli_session *session, uint64_t pc, char *text)
 {
     char *missing = cli_debug_missing(session->model, pc);
@@ -146,7 +146,7 @@ static int center_on_frame(struct cli_session *session)
     return 0;
 }
 
-/* Borrowed, with indentation; NULL past the end or without source. */
+/* A line's text with its indentation, borrowed; NULL past the end or without source. */
 static const char *text_of(struct cli_session *session, uint32_t line, unsigned *flags)
 {
     const char *text = NULL;
@@ -204,14 +204,14 @@ static int show_lines(struct cli_session *session)
     return 0;
 }
 
-/* FILE:LINE, and not ns::function. */
+/* Whether the text is FILE:LINE, and not ns::function. */
 static bool is_file_and_line(const char *text)
 {
     const char *colon = strrchr(text, ':');
     return colon && (colon == text || colon[-1] != ':' || strspn(colon + 1, "0123456789"));
 }
 
-/* A number: a line of the file that is listed, or that the frame is in. */
+/* Whether the text is a number: a line of the file that is listed, or that the frame is in. */
 static bool is_line(const char *text, uint64_t *line)
 {
     return text[0] >= '1' && text[0] <= '9' && !text[strspn(text, "0123456789")] &&

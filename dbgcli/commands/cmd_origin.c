@@ -146,7 +146,7 @@ static char *file_text(const struct wetdbg_hop *hop)
     return cli_asprintf(" from %s, offset %" PRIu64, hop->file, hop->file_offset);
 }
 
-/* Frees `text`. */
+/* Adds to a call's text who wrote the file that it read. Frees `text`. */
 static char *with_writer(const struct wetdbg_hop *hop, char *text)
 {
     uint64_t bytes = (uint64_t)__builtin_popcountll(hop->bytes), run = hop->bytes;
@@ -179,7 +179,7 @@ static char *syscall_text(const struct wetdbg_hop *hop)
     return hop->writer ? with_writer(hop, text) : text;
 }
 
-/* To be freed; NULL for hops that are no end. */
+/* How a chain ends, to be freed; NULL for hops that are no end. */
 static char *end_text(struct cli_session *session, const struct wetdbg_hop *hop)
 {
     switch (hop->kind) {

@@ -11,7 +11,8 @@
 #include <wetdbg/errors.h>
 
 #define LIMIT_DEFAULT 200
-/* Of one piece. A program that writes a gigabyte at once need not be shown all of it. */
+/* How much of one piece is shown. A program that writes a gigabyte at once need not be shown all of
+ * it. */
 #define TEXT_BYTES_MAX 4096
 #define JSON_BYTES_MAX (1u << 20)
 
@@ -35,7 +36,7 @@ struct range {
     uint64_t start, end; /* of bytes wanted; end is exclusive */
 };
 
-/* OFFSET or OFFSET+LEN */
+/* Parses OFFSET or OFFSET+LEN. */
 static int parse_range(const char *text, struct range *range)
 {
     char *copy = cli_strdup(text);
@@ -66,7 +67,7 @@ static int parse_operands(const struct cli_args *args, struct range *range)
     return second ? parse_range(second, range) : 0;
 }
 
-/* One piece, cut to what is wanted; `cut` of its first bytes are left out. */
+/* Shows one piece, cut to what is wanted; `cut` of its first bytes are left out. */
 static int show_piece(struct cli_session *session, const struct wetdbg_output *piece, uint64_t cut,
                       uint64_t size, json_t *array)
 {

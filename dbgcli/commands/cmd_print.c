@@ -54,7 +54,7 @@ static void print_json(const struct cli_session *session, struct cli_moment *mom
     cli_out_json(session->out, object);
 }
 
-/* Printed to memory first: what fails half-way has not been printed at all. */
+/* Prints a value, to memory first: what fails half-way has not been printed at all. */
 static int print_value(const struct cli_session *session, struct cli_moment *moment,
                        const char *expression, const struct cli_value *value, const char *format)
 {
@@ -79,8 +79,8 @@ static int print_value(const struct cli_session *session, struct cli_moment *mom
     return err;
 }
 
-/* In the selected frame; at another time in the innermost one of the same function, else in
- * that with which one begins. */
+/* The frame to evaluate in: the selected one; at another time the innermost one of the same
+ * function, else that with which a moment begins. */
 static size_t frame_for(const struct cli_session *session, const struct cli_moment *moment)
 {
     const char *function = NULL;

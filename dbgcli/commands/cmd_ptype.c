@@ -26,7 +26,7 @@ const struct cli_syntax cli_cmd_ptype_syntax = {
     .details = "The type of an expression, or of that name, with its members.",
 };
 
-/* An expression's type, else the one of that name. */
+/* Finds an expression's type, else the type of that name. */
 static int find_type(struct cli_session *session, const char *text, struct wetdbg_type *type)
 {
     struct cli_moment *moment;
@@ -49,7 +49,7 @@ static int find_type(struct cli_session *session, const char *text, struct wetdb
     return cli_value_type(&view, text, type);
 }
 
-/* "int *" and "next" as "int *next"; "int [3]" and "a" as "int a[3]". */
+/* Prints a declaration: "int *" and "next" as "int *next"; "int [3]" and "a" as "int a[3]". */
 static void print_declaration(FILE *stream, const char *type, const char *name)
 {
     const char *pointer = strstr(type, "(*"), *bracket = strchr(type, '[');
@@ -126,7 +126,8 @@ static int show_enumerator(void *context, const char *name, int64_t value)
 #define DERIVED_MAX                                                                                \
     64 /* pointers and arrays around a type; damaged ones may be made of themselves */
 
-/* With its members, and what `derived` pointers and arrays around it add behind. */
+/* Describes a type with its members, and what `derived` pointers and arrays around it add
+ * behind. */
 static int describe(struct wetdbg_model *model, FILE *stream, const struct wetdbg_type *type,
                     unsigned derived)
 {

@@ -199,8 +199,8 @@ static int show_hit(struct search *search, const struct hit *hit)
     return 0;
 }
 
-/* Times of hits are walked to one after the other, oldest first, whatever the order asked for; that is
- * cheap for those that are shown. */
+/* Shows the hits of an interval. Their times are walked to one after the other, oldest first,
+ * whatever the order asked for; that is cheap for those that are shown. */
 static int show_hits(struct search *search)
 {
     int err = 0;

@@ -48,7 +48,8 @@ const struct cli_syntax cli_cmd_slice_syntax = {
 
 /* ---- names of files ---- */
 
-/* Files whose base names are equal need more of their paths to be told apart. */
+/* A file's name as short as tells it apart: files whose base names are equal need more of their
+ * paths. */
 static const char *short_name(const struct wetdbg_slice_line *lines, size_t count, const char *file)
 {
     const char *name = cli_base_name(file);
@@ -346,7 +347,7 @@ static int parse_operands(const struct cli_args *args, const char **criterion)
     return 0;
 }
 
-/* From now on `why` speaks of this criterion. Takes it over. */
+/* Takes the criterion over: from now on `why` speaks of it. */
 static void remember(struct cli_session *session, struct wetdbg_criterion *criterion,
                      enum wetdbg_slice_kinds kinds, struct wetdbg_slice *slice)
 {

@@ -73,7 +73,7 @@ const struct cli_syntax cli_cmd_reverse_continue_syntax = {
 
 /* ---- going there ---- */
 
-/* The end of what the walk's thread did. */
+/* The time at which what the walk's thread did ends. */
 static wetdbg_time end_time(const struct cli_session *session, const struct wetdbg_thread *thread)
 {
     const struct wetdbg_info *info = session->info;
@@ -110,7 +110,7 @@ static void print_end(struct cli_session *session, const struct wetdbg_thread *t
     }
 }
 
-/* Where the walk stands, or the end that it came to. */
+/* Makes the session stand where the walk does, or says to which end it came. */
 static int arrive(struct cli_session *session, const struct cli_calls *calls, bool is_at_end,
                   bool is_back)
 {
@@ -209,7 +209,7 @@ INSTRUCTION_COMMAND(reverse_nexti, cli_step_instruction_back, true, true)
 
 /* ---- finish ---- */
 
-/* The frames of one machine's frame return together. */
+/* Which frame to leave: those of one machine's frame return together. */
 static int frame_to_leave(struct cli_session *session, uint64_t *slot, uint64_t *address)
 {
     struct cli_moment *moment;
@@ -217,7 +217,7 @@ static int frame_to_leave(struct cli_session *session, uint64_t *slot, uint64_t 
     return result ? result : cli_calls_frame(moment, session->frame, slot, address);
 }
 
-/* The position; and the value of that type that was returned, if it can be told. */
+/* Prints the position and, if it can be told, the value of that type that was returned. */
 static int print_result(struct cli_session *session, const struct wetdbg_type *type)
 {
     struct cli_value value;
@@ -291,8 +291,8 @@ static int note_delivery(void *arg, const struct wetdbg_event *event)
     return 0;
 }
 
-/* Back to where the signal struck, if the frame is a handler's; else to its call. enum cli_calls_end, or
- * an error. */
+/* Goes back to where the signal struck, if the frame is a handler's; else to its call. enum
+ * cli_calls_end, or an error. */
 static int leave_backward(struct cli_session *session, struct cli_calls *calls, uint64_t slot,
                           uint64_t address)
 {

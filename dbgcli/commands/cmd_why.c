@@ -36,7 +36,7 @@ const struct cli_syntax cli_cmd_why_syntax = {
 
 /* ---- the line in the slice ---- */
 
-/* `file` is a base name or any suffix of whole path parts. */
+/* Whether a path is the file's; `file` is a base name or any suffix of whole path parts. */
 static bool file_matches(const char *path, const char *file)
 {
     size_t path_length = strlen(path), length = strlen(file);
@@ -45,7 +45,8 @@ static bool file_matches(const char *path, const char *file)
     return length == path_length || path[path_length - length - 1] == '/' || file[0] == '/';
 }
 
-/* The nearest one if the line is there several times (functions inlined here and there). */
+/* Finds a line in the slice: the nearest one if it is there several times (functions inlined here
+ * and there). */
 static int find_line(const struct wetdbg_slice *slice, const char *file, uint32_t line,
                      size_t *index)
 {
@@ -62,7 +63,7 @@ static int find_line(const struct wetdbg_slice *slice, const char *file, uint32_
     return is_found ? 0 : -WETDBG_ERR_NOT_FOUND;
 }
 
-/* What to say of a line that is not in the slice: there may be no such line at all. */
+/* Says that a line is not in the slice, or that there is no such line at all. */
 static int fail_absent(struct cli_session *session, const char *text, const char *file,
                        uint32_t line)
 {
@@ -77,7 +78,7 @@ static int fail_absent(struct cli_session *session, const char *text, const char
                        wetdbg_criterion_get_info(session->criterion)->text);
 }
 
-/* The slice again, with parents, unless the last `why` left it. */
+/* Makes the slice again, with parents, unless the last `why` left it. */
 static int need_slice(struct cli_session *session, enum wetdbg_slice_kinds kinds)
 {
     struct wetdbg_slice_options how = {.kinds = kinds, .record_parents = true};

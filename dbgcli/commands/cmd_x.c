@@ -75,7 +75,7 @@ static int read_format(struct examination *x, const char *text)
     return 0;
 }
 
-/* An address, also one that an array, a function or a structure is at. */
+/* Reads an address, also one that an array, a function or a structure is at. */
 static int read_address(struct examination *x, const char *text)
 {
     struct cli_frame_view view = {x->moment, x->session->frame};
@@ -196,7 +196,8 @@ static int show_units(struct examination *x)
     return 0;
 }
 
-/* One text of at most STRING_MAX characters; the next one begins behind its NUL, or goes on. */
+/* Shows one text of at most STRING_MAX characters; the next one begins behind its NUL, or goes
+ * on. */
 static int show_string(struct examination *x)
 {
     struct cli_out *out = x->session->out;

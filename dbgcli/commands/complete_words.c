@@ -83,7 +83,7 @@ struct adding {
 
 /* ---- words of the model ---- */
 
-/* With the colon that a line number follows. */
+/* Adds a file with the colon that a line number follows. */
 static int add_file(void *context, const char *file, wetdbg_module_id module)
 {
     struct adding *adding = context;
@@ -110,7 +110,7 @@ static int add_function(void *context, const struct wetdbg_function *function)
     return adding->to->count == CLI_COMPLETIONS_MAX;
 }
 
-/* Without a first letter these are tens of thousands. */
+/* Adds functions, once a first letter is typed: all of them are tens of thousands. */
 static void add_functions(struct cli_session *session, struct adding *adding)
 {
     size_t length = strlen(adding->typed);
@@ -172,7 +172,7 @@ static int add_member(void *context, const struct wetdbg_member *member)
     return 0;
 }
 
-/* Of what the text before '.' or "->" is; nothing if that is no such value. */
+/* Adds the members of what the text before '.' or "->" is; nothing if that is no structure. */
 static void add_members(struct cli_session *session, const char *whole, struct adding *adding)
 {
     struct cli_moment *moment;
@@ -275,7 +275,7 @@ static void add_commands(struct cli_repl *repl, struct adding *adding)
         cli_completions_add(adding->to, adding->typed, c->name);
 }
 
-/* VARIABLE@TIME */
+/* Completes VARIABLE@TIME. */
 static bool complete_time(struct cli_session *session, const char *typed,
                           struct cli_completions *completions)
 {

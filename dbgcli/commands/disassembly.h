@@ -18,7 +18,8 @@ struct cli_instruction {
 int cli_instruction_read(struct cli_moment *moment, uint64_t address, bool is_intel,
                          struct cli_instruction *instruction);
 
-/* What of it available bytes make: its length and text, with symbols if there is a moment. */
+/* Fills length and text from the instruction's available bytes, with symbols if there is a
+ * moment. */
 void cli_instruction_decode(struct cli_moment *moment, size_t available, bool is_intel,
                             struct cli_instruction *instruction);
 

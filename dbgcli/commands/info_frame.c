@@ -126,7 +126,8 @@ static void print_columns(FILE *stream, const char *raw, const char *natural)
     fprintf(stream, "%-20s%s\n", raw, natural);
 }
 
-/* In gdb's columns: the name, the bits in hexadecimal, and as the type would be printed. */
+/* Prints a register in gdb's columns: the name, the bits in hexadecimal, and as the type would be
+ * printed. */
 static void print_register(struct register_list *list, const char *name, struct cli_value *value)
 {
     FILE *stream = list->session->out->stream;
@@ -197,7 +198,7 @@ static bool has_avx512(struct cli_frame_view *view)
     return has;
 }
 
-/* "rax $xmm0 eflags" */
+/* Shows the registers that are named, as in "rax $xmm0 eflags". */
 static int show_named(struct register_list *list, const char *names)
 {
     int err = 0;

@@ -5,7 +5,7 @@
 
 #include "dbgcli/commands/session.h"
 
-/* `operand` is NULL if none was given. 0 or a negative error. */
+/* Shows a subject; `operand` is NULL if none was given. 0 or a negative error. */
 typedef int (*cli_info_fn)(struct cli_session *session, const char *operand);
 
 struct cli_info_subject {

@@ -103,7 +103,7 @@ struct row {
     bool has_seen, is_inner;    /* there is such a frame; it is the innermost one */
 };
 
-/* The moment's thread is changed. */
+/* Fills the row of a thread from its frames; changes the moment's thread. */
 static void look_at(struct cli_session *session, struct row *row)
 {
     struct cli_moment *moment = session->moment;

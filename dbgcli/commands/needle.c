@@ -15,7 +15,7 @@ static int fail_size(const char *text)
     return wetdbg_fail(-WETDBG_ERR_USAGE, "search: '%s' does not fit into that size", text);
 }
 
-/* The sizes that the number fits into, with or without a sign. */
+/* Adds an integer in the sizes that it fits into, with or without a sign. */
 static int add_integer(struct cli_needle *needle, const char *text, unsigned sizes)
 {
     bool is_negative = *text == '-';
@@ -62,7 +62,7 @@ static int add_bytes(struct cli_needle *needle, const void *bytes, size_t count)
     return 0;
 }
 
-/* "de ad be ef", "deadbeef" */
+/* Adds bytes from digits: "de ad be ef", "deadbeef". */
 static int add_hex(struct cli_needle *needle, const char *text)
 {
     uint8_t bytes[CLI_NEEDLE_BYTES_MAX];
@@ -151,7 +151,8 @@ static int find_number(const struct cli_needle *needle, const struct wetdbg_effe
     return 0;
 }
 
-/* The bytes around what was written, as they are now and were before; the needle overlaps it. */
+/* Finds the needle in the bytes around what was written, as they are now and were before; the
+ * needle overlaps it. */
 static int find_bytes(const struct cli_needle *needle, struct wetdbg_effects *effects,
                       const struct wetdbg_effect *effect, uint64_t *address)
 {
@@ -182,7 +183,7 @@ static int find_bytes(const struct cli_needle *needle, struct wetdbg_effects *ef
     return err;
 }
 
-/* Nothing to do for most stores: what they wrote has no byte of the needle's ends. */
+/* Whether a store may hold the needle: what most of them wrote has no byte of its ends. */
 static bool may_hold(const struct cli_needle *needle, const struct wetdbg_effect *effect)
 {
     for (uint64_t i = 0; i < effect->size; i++)
@@ -202,7 +203,8 @@ int cli_needle_in_memory(const struct cli_needle *needle, struct wetdbg_effects 
     return may_hold(needle, effect) ? find_bytes(needle, effects, effect, address) : 0;
 }
 
-/* Results of 32 bits have zeros above, those of 8 and 16 bits what was there. */
+/* Compares low bits only: results of 32 bits have zeros above, those of 8 and 16 bits what was
+ * there. */
 bool cli_needle_in_register(const struct cli_needle *needle, const struct wetdbg_effect *effect)
 {
     if (!needle->is_number || effect->reg < 0)

@@ -22,8 +22,9 @@ struct wish {
     const char *text; /* without @TIME */
 };
 
-/* When the function that a frame belongs to made the call that it waits for: until it returns, its own
- * registers are what they were then. The call wrote the return address below what is rsp after it. */
+/* Finds when a frame's function made the call that it waits for: until it returns, its own
+ * registers are what they were then. The call wrote the return address below what is rsp after
+ * it. */
 static int find_call(const struct wish *wish, wetdbg_time *time)
 {
     const struct cli_frame *frame = &wish->moment->frames[wish->frame];
@@ -51,7 +52,7 @@ static int find_call(const struct wish *wish, wetdbg_time *time)
     return 0;
 }
 
-/* -WETDBG_ERR_NOT_FOUND without a message if it is no variable's name. */
+/* Locates a variable. -WETDBG_ERR_NOT_FOUND without a message if it is no variable's name. */
 static int locate_variable(const struct wish *wish, struct wetdbg_place *where, uint64_t *bytes)
 {
     const struct cli_frame *frame = &wish->moment->frames[wish->frame];
@@ -67,7 +68,7 @@ static int locate_variable(const struct wish *wish, struct wetdbg_place *where, 
     return err;
 }
 
-/* Members, elements, what pointers lead to: only if they are in memory. */
+/* Locates members, elements, what pointers lead to: only if they are in memory. */
 static int locate_expression(const struct wish *wish, struct wetdbg_place *where)
 {
     struct cli_frame_view view = {wish->moment, wish->frame};
@@ -100,7 +101,8 @@ static int criterion_of_wish(const struct wish *wish, struct wetdbg_criterion **
     return result;
 }
 
-/* At another time the innermost frame of the selected function, else the first with source. */
+/* The frame that is meant: at another time the innermost frame of the selected function, else the
+ * first with source. */
 static size_t frame_at(const struct cli_session *session, const struct cli_moment *moment)
 {
     const char *function = NULL;
@@ -141,7 +143,8 @@ static int variable_criterion(struct cli_session *session, const char *text,
     return err;
 }
 
-/* What wetdbg_criterion_parse() takes, but for functions: their names are variables here. */
+/* Whether wetdbg_criterion_parse() takes the text, but for functions: their names are variables
+ * here. */
 static bool is_criterion(const char *text)
 {
     if (strcmp(text, "crash") == 0 || strcmp(text, "exit") == 0 || strncmp(text, "output:", 7) == 0)
@@ -211,7 +214,8 @@ static bool read_word(struct wetdbg_state *state, uint64_t address, uint64_t *wo
     return wetdbg_state_read(state, address, word, sizeof(*word)) == 0;
 }
 
-/* Bytes of the string at `start` up to its zero, or to `address` if that comes first. */
+/* Whether the string at `start` holds `address`: its bytes up to its zero are read, or up to
+ * `address` if that comes first. */
 static bool holds(struct wetdbg_state *state, uint64_t start, uint64_t address)
 {
     char byte;
@@ -234,7 +238,7 @@ static char *environment_text(struct wetdbg_state *state, uint64_t start)
     return cli_asprintf("the environment's %s", name);
 }
 
-/* The stack of the start: argc, argv, NULL, environment, NULL. */
+/* What a byte of the first stack is, in words: argc, argv, NULL, environment, NULL lie there. */
 static char *argument_text(struct wetdbg_state *state, uint64_t address)
 {
     uint64_t at = wetdbg_state_registers(state)->rsp, count, start;

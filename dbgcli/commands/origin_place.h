@@ -14,7 +14,7 @@
 int cli_origin_criterion(struct cli_session *session, const char *text,
                          struct wetdbg_criterion **out);
 
-/* The same for `slice`, where a name is first that of a function. */
+/* cli_origin_criterion() for `slice`, where a name is first that of a function. */
 int cli_slice_criterion(struct cli_session *session, const char *text,
                         struct wetdbg_criterion **out);
 

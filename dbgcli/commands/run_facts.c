@@ -23,8 +23,8 @@ struct exec_walk {
     uint32_t task;
 };
 
-/* A successful exec never returns here: its task ends. (That of a child by vfork does too, but its
- * parent goes on.) */
+/* Notes an exec. A successful one never returns here: its task ends. (That of a child by vfork does
+ * too, but its parent goes on.) */
 static int note_exec(void *context, const struct wetdbg_event *event)
 {
     struct exec_walk *walk = context;
@@ -76,7 +76,7 @@ enum cli_run_end cli_run_end(struct wetdbg *wet, int *number)
     return was_killed ? CLI_RUN_END_KILLED : CLI_RUN_END_EXIT;
 }
 
-/* Of a signal from outside only its number is known. */
+/* A signal as JSON; of one from outside only the number is known. */
 static json_t *json_of_signal(const struct wetdbg_info *info, int number)
 {
     bool has_arrived = info->signal != 0;

@@ -122,7 +122,8 @@ static json_t *json_of_position(struct cli_session *session, const struct cli_pl
     return object;
 }
 
-/* As the backtrace has it: where several lines begin, the one that a breakpoint was set on. */
+/* The place of a frame as the backtrace has it: where several lines begin, the one that a
+ * breakpoint was set on. */
 static void place_of_frame(struct cli_session *session, const struct cli_frame *frame,
                            struct cli_place *place)
 {
@@ -134,7 +135,7 @@ static void place_of_frame(struct cli_session *session, const struct cli_frame *
     place->text = cli_source_text(session, frame->file, frame->line, frame->lookup_pc);
 }
 
-/* The innermost one that was entered. */
+/* The frame that is shown: the innermost one that was entered. */
 static size_t shown_frame(const struct cli_session *session)
 {
     return session->skipped < session->moment->frame_count ? session->skipped : 0;
@@ -226,7 +227,8 @@ static void print_end(struct cli_session *session)
     putc('\n', out->stream);
 }
 
-/* Of the first of the calls that has no line; people wonder why there are no variables. */
+/* Says that debug information is missing for the first call that has no line: people wonder why
+ * there are no variables. */
 static void print_missing_debug(struct cli_session *session)
 {
     const struct cli_moment *moment = session->moment;

@@ -31,7 +31,7 @@ static int by_recency(const void *left, const void *right)
     return by_name(left, right);
 }
 
-/* Neighbours of the same name become one; returns how many are left. */
+/* Makes neighbours of the same name one; returns how many are left. */
 static size_t merge(struct cli_slice_group *groups, size_t count)
 {
     size_t kept = 0;

@@ -36,7 +36,7 @@ static int by_distance(const void *left, const void *right)
     return a->address < b->address ? -1 : a->address > b->address;
 }
 
-/* One row per symbol: the pieces come by address, so those of a symbol are neighbours. */
+/* Makes one row per symbol: the pieces come by address, so those of a symbol are neighbours. */
 static struct row *make_rows(struct cli_session *session, const struct wetdbg_slice *slice,
                              size_t *row_count)
 {
@@ -82,7 +82,8 @@ struct start {
 
 #define STACK_START_MAX (UINT64_C(16) << 20) /* arguments and environment have less */
 
-/* The first registers that are loaded are those of the first instruction. 1 ends the enumeration. */
+/* Finds rsp at the start: the first registers that are loaded are those of the first instruction. 1
+ * ends the enumeration. */
 static int find_rsp(void *context, const struct wetdbg_event *event)
 {
     struct start *start = context;

@@ -56,7 +56,8 @@ static size_t find_function(const struct walk *walk, const char *function, const
     return NO_LINE;
 }
 
-/* As the slicer puts instructions together: by file and line, else by function and module. */
+/* The line of an instruction, as the slicer puts instructions together: by file and line, else by
+ * function and module. */
 static size_t line_of(const struct walk *walk, uint64_t pc)
 {
     struct wetdbg_model *model = walk->session->model;

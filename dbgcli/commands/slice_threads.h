@@ -8,8 +8,9 @@
 struct cli_slice_threads;
 
 /*
- * For wetdbg_slice_lines() of the slice. *out is to be freed; NULL if the run has one thread. Goes through
- * all instances once, which may run intervals again: errors of wetdbg_slice_each_instance().
+ * Finds the threads for wetdbg_slice_lines() of the slice. *out is to be freed; NULL if the run has
+ * one thread. Goes through all instances once, which may run intervals again: errors of
+ * wetdbg_slice_each_instance().
  */
 int cli_slice_threads_make(struct cli_session *session, const struct wetdbg_slice *slice,
                            struct cli_slice_threads **out);

@@ -96,7 +96,7 @@ static void print_early_lines(struct watch *watch)
     }
 }
 
-/* Polled besides wetdbg_interrupt(): the slicer's own loops see it here. */
+/* Shows progress, and says whether to end: the slicer's own loops see an interrupt here. */
 static int on_progress(void *arg, uint64_t scanned, uint64_t total)
 {
     struct watch *watch = arg;

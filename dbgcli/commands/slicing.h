@@ -25,7 +25,7 @@ int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *cr
                   const struct wetdbg_slice_options *how, bool shows_lines,
                   struct wetdbg_slice **slice);
 
-/* The same for wetdbg_origin(). */
+/* cli_slice_run() for wetdbg_origin(). */
 int cli_origin_run(struct cli_session *session, const struct wetdbg_criterion *criterion,
                    bool no_bypass, struct wetdbg_origin **origin);
 

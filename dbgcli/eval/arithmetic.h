@@ -24,12 +24,12 @@ enum cli_operator {
     CLI_OP_GREATER_EQUAL,
 };
 
-/* -WETDBG_ERR_USAGE where C has no such operation, and for a division by zero. `is_c`: the result of a
- * comparison is an int, else a bool. */
+/* Applies an operator. -WETDBG_ERR_USAGE where C has no such operation, and for a division by zero.
+ * `is_c`: the result of a comparison is an int, else a bool. */
 int cli_operate(struct cli_moment *moment, enum cli_operator op, const struct cli_value *left,
                 const struct cli_value *right, bool is_c, struct cli_value *result);
 
-/* -x, ~x and +x: `sign` is one of "-~+". */
+/* Gives -x, ~x or +x: `sign` is one of "-~+". */
 int cli_negate(struct cli_moment *moment, char sign, const struct cli_value *value,
                struct cli_value *result);
 
@@ -43,7 +43,7 @@ void cli_value_set(struct cli_value *value, const struct wetdbg_type *type, uint
 void cli_value_set_float(struct cli_value *value, const struct wetdbg_type *type,
                          long double number);
 
-/* A floating-point value; false if its type is none that this machine has. */
+/* Reads a floating-point value; false if its type is none that this machine has. */
 bool cli_float_read(const void *bytes, size_t size, long double *number);
 
 #endif

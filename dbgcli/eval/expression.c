@@ -133,7 +133,7 @@ static bool is_aggregate(const struct wetdbg_type *type)
            type->kind == WETDBG_TYPE_ARRAY;
 }
 
-/* A variable, an enumerator or a function. */
+/* Reads a name: of a variable, an enumerator or a function. */
 static int read_name(struct reader *reader, const char *name, struct cli_value *value)
 {
     struct wetdbg_model *model = reader->view->moment->model;
@@ -290,7 +290,7 @@ static int follow_reference(struct reader *reader, struct cli_value *value)
     return reader->skipping ? 0 : cli_value_dereference(reader->view->moment, value);
 }
 
-/* "v4_float" and the like of a vector register. */
+/* Reads a member "v4_float" or the like of a vector register. */
 static int vector_member(struct reader *reader, const char *name, struct cli_value *value)
 {
     static const struct {
@@ -431,7 +431,7 @@ static int take_address(struct reader *reader, struct cli_value *value)
     return err;
 }
 
-/* A type's name, as in a cast: not if there is a variable of the name. */
+/* Takes a type's name, as in a cast: not if there is a variable of the name. */
 static bool take_type(struct reader *reader, struct wetdbg_type *type)
 {
     const struct cli_frame *frame = &reader->view->moment->frames[reader->view->frame];
@@ -485,7 +485,7 @@ static int read_sizeof(struct reader *reader, struct cli_value *value)
     return 0;
 }
 
-/* "{TYPE} ADDRESS" */
+/* Reads "{TYPE} ADDRESS". */
 static int read_typed_memory(struct reader *reader, struct cli_value *value)
 {
     struct wetdbg_type type;
@@ -575,7 +575,7 @@ static int read_unary(struct reader *reader, struct cli_value *value)
 
 enum { AT = CLI_OP_GREATER_EQUAL + 1, AND_THEN, OR_ELSE };
 
-/* Longer ones before those that they begin with; a higher level binds tighter. */
+/* The operators, longer ones before those that they begin with; a higher level binds tighter. */
 static const struct {
     const char *token;
     unsigned level;
@@ -621,7 +621,7 @@ static size_t take_operator(struct reader *reader, unsigned least)
     return OPERATOR_COUNT;
 }
 
-/* gdb's first@count */
+/* Makes the array that gdb writes as first@count. */
 static int make_array(struct cli_moment *moment, const struct cli_value *first,
                       const struct cli_value *count, struct cli_value *result)
 {
@@ -659,7 +659,7 @@ static int combine(struct reader *reader, int op, struct cli_value *left, struct
 
 static int read_binary(struct reader *reader, unsigned least, struct cli_value *value);
 
-/* What is behind && or || if the left side does not decide. */
+/* Reads what is behind && or ||, which counts if the left side does not decide. */
 static int read_logical(struct reader *reader, int op, unsigned level, struct cli_value *value)
 {
     struct cli_moment *moment = reader->view->moment;

@@ -7,7 +7,7 @@
 #include "dbgcli/eval/registers.h"
 #include <wetdbg/errors.h>
 
-/* A vector variable: all of its register. */
+/* Reads a vector variable: all of its register. */
 static int read_vector(struct cli_frame_view *view, unsigned number, struct cli_value *value)
 {
     struct cli_value whole;
@@ -85,7 +85,7 @@ static int match_member(void *context, const struct wetdbg_member *member)
 
 static int find_member(struct member_search *search, uint64_t type_handle);
 
-/* Members of unnamed members and of base classes count as the whole's. */
+/* Looks for the member in unnamed members and base classes, whose members count as the whole's. */
 static int match_unnamed(void *context, const struct wetdbg_member *member)
 {
     struct member_search *search = context;
@@ -274,7 +274,8 @@ static int take_registers(struct cli_frame_view *view, const struct eightbytes *
     return 0;
 }
 
-/* System V's rules, without those for objects with constructors, which C++ returns in memory. */
+/* The value that a function returned, by System V's rules without those for objects with
+ * constructors, which C++ returns in memory. */
 int cli_value_of_result(struct cli_moment *moment, const struct wetdbg_type *type,
                         struct cli_value *value)
 {

@@ -17,7 +17,8 @@ enum shape { SHAPE_LONG, SHAPE_POINTER, SHAPE_CODE, SHAPE_FLAGS, SHAPE_INT };
 
 #define AT(name) (int)offsetof(struct user_regs_struct, name)
 
-/* By DWARF number, or (not of the unwinder) by place in struct user_regs_struct. */
+/* Names of registers, by DWARF number or (not of the unwinder) by place in struct
+ * user_regs_struct. */
 static const struct {
     const char *name;
     unsigned dwarf;
@@ -138,7 +139,7 @@ static int part_value(struct cli_frame_view *view, const char *of, unsigned offs
     return 0;
 }
 
-/* r8d, r8w, r8l (r8b) to r15l */
+/* The value of a part of an extended register: r8d, r8w, r8l (r8b) to r15l. */
 static int extended_part(struct cli_frame_view *view, const char *name, struct cli_value *value)
 {
     char of[4], letter;
@@ -177,7 +178,7 @@ static int check_innermost(const struct cli_frame_view *view)
                              "vector registers are known in the innermost frame only");
 }
 
-/* xmm, ymm, zmm of a number: `letter` is the first one. */
+/* The value of xmm, ymm or zmm of a number; `letter` is the name's first one. */
 static int vector_value(struct cli_frame_view *view, unsigned number, char letter,
                         struct cli_value *value)
 {

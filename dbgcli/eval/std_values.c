@@ -24,7 +24,7 @@ bool cli_is_std_vector(const struct cli_value *value)
     return strncmp(name, "std::vector<", 12) == 0 && strncmp(name, "std::vector<bool", 16) != 0;
 }
 
-/* A member of a member; false if there is none. */
+/* Gets a member of a member; false if there is none. */
 static bool get_inner(struct cli_moment *moment, const struct cli_value *whole, const char *outer,
                       const char *inner, struct cli_value *value)
 {

@@ -5,7 +5,8 @@
 
 #include "dbgcli/eval/value.h"
 
-/* By the type's name. A vector of bool is none: its elements are bits. */
+/* Whether a value is one of these, by its type's name. A vector of bool is none: its elements are
+ * bits. */
 bool cli_is_std_string(const struct cli_value *value);
 bool cli_is_std_vector(const struct cli_value *value);
 
@@ -16,7 +17,7 @@ bool cli_std_string(struct cli_moment *moment, const struct cli_value *value,
 bool cli_std_vector(struct cli_moment *moment, const struct cli_value *value,
                     struct cli_value *first, uint64_t *count);
 
-/* Element `index` of one of them; -WETDBG_ERR_NOT_FOUND if there is none. */
+/* Element `index` of a string or vector; -WETDBG_ERR_NOT_FOUND if there is none. */
 int cli_std_element(struct cli_moment *moment, const struct cli_value *value, int64_t index,
                     struct cli_value *element);
 

@@ -146,7 +146,7 @@ static size_t name_length(const char *at)
     }
 }
 
-/* "struct node" or "node" or "ns::box<int>" */
+/* Parses "struct node" or "node" or "ns::box<int>". */
 static int parse_named(struct cli_frame_view *view, const char **at, struct wetdbg_type *type)
 {
     static const char *const keywords[] = {"struct", "union", "enum", "class"};
@@ -194,7 +194,7 @@ static int parse_base(struct cli_frame_view *view, const char **at, struct wetdb
     return 0;
 }
 
-/* "[3]" after a base type. */
+/* Parses "[3]" after a base type. */
 static int parse_bounds(struct cli_frame_view *view, const char **at, struct wetdbg_type *type)
 {
     uint64_t counts[8];

@@ -108,7 +108,7 @@ void cli_address_print(FILE *stream, struct wetdbg_model *model, uint64_t addres
         fprintf(stream, " <%s>", name);
 }
 
-/* A code as UTF-8; how many bytes. */
+/* Writes a code as UTF-8; how many bytes that takes. */
 static size_t encode_utf8(uint32_t code, char text[4])
 {
     static const unsigned char marks[] = {0, 0xc0, 0xe0, 0xf0};
@@ -119,7 +119,7 @@ static size_t encode_utf8(uint32_t code, char text[4])
     return more + 1;
 }
 
-/* char16_t and char32_t */
+/* Prints a char16_t or char32_t. */
 static void print_wide_character(struct cli_out *out, uint32_t code, size_t size)
 {
     char text[4];
@@ -156,7 +156,7 @@ static void print_binary(FILE *stream, uint64_t bits)
     }
 }
 
-/* "nan(0x8000000000000)": with the bits of the fraction. */
+/* Prints "nan(0x8000000000000)": with the bits of the fraction. */
 static void print_nan(FILE *stream, const uint8_t *bytes, size_t size, bool is_negative)
 {
     uint64_t fraction = 0;
@@ -217,7 +217,7 @@ static void print_formatted(struct printer *p, const struct cli_value *value, ui
     }
 }
 
-/* As many characters as there are up to a NUL, at most ELEMENTS_MAX. */
+/* Prints as many characters as there are up to a NUL, at most ELEMENTS_MAX. */
 static void print_string_at(struct printer *p, uint64_t address)
 {
     char text[ELEMENTS_MAX];
@@ -269,7 +269,7 @@ static int print_float(struct printer *p, const struct cli_value *value)
 
 static int print_value(struct printer *p, const struct cli_value *value);
 
-/* "(int &) @0x7ffe0: 7"; inside of structures only where it refers to. */
+/* Prints "(int &) @0x7ffe0: 7"; inside of structures only where it refers to. */
 static int print_reference(struct printer *p, const struct cli_value *value)
 {
     struct cli_value target;
@@ -437,7 +437,7 @@ static int print_member(void *context, const struct wetdbg_member *member)
     return print_value(walk->printer, &part);
 }
 
-/* As text. Nothing is printed if that is not possible. */
+/* Prints a std::string as text, and nothing if that is not possible. */
 static bool print_std_string(struct printer *p, const struct cli_value *value)
 {
     struct cli_value first;
@@ -573,7 +573,7 @@ static void print_wide_hex(FILE *stream, const uint64_t *words)
         fprintf(stream, "0x%" PRIx64, words[0]);
 }
 
-/* All that a vector register can be seen as. */
+/* Prints all that a vector register can be seen as. */
 static int print_vector(struct printer *p, const struct cli_value *value)
 {
     static const struct {
@@ -609,7 +609,7 @@ static int print_vector(struct printer *p, const struct cli_value *value)
     return err;
 }
 
-/* "{int (int, char **)} 0x401136 <main>" */
+/* Prints a function: "{int (int, char **)} 0x401136 <main>". */
 static int print_function(struct printer *p, const struct cli_value *value)
 {
     putc('{', p->out->stream);

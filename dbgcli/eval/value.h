@@ -46,7 +46,7 @@ enum cli_basic {
     CLI_BASIC_VOID,
 };
 
-/* Of C; needs no debug information. */
+/* A basic type of C; needs no debug information. */
 const struct wetdbg_type *cli_type_basic(enum cli_basic basic);
 
 /*
@@ -63,7 +63,7 @@ int cli_type_parse(struct cli_frame_view *view, const char **text, struct wetdbg
  */
 int cli_value_evaluate(struct cli_frame_view *view, const char *text, struct cli_value *value);
 
-/* The type that it has, also where its variables are optimized out. Errors as above. */
+/* The type that an expression has, also where its variables are optimized out. Errors as above. */
 int cli_value_type(struct cli_frame_view *view, const char *text, struct wetdbg_type *type);
 
 /* A variable that is already known, in a frame. */
@@ -79,15 +79,15 @@ int cli_value_member(struct cli_moment *moment, const struct cli_value *value, c
 int cli_value_target(struct cli_moment *moment, const struct cli_value *value,
                      struct cli_value *target);
 
-/* `size` bytes of it; a bit field is not shifted. */
+/* Loads `size` bytes of a value; a bit field is not shifted. */
 int cli_value_load(struct cli_moment *moment, const struct cli_value *value, void *bytes,
                    size_t size);
 
-/* A part of it, `offset` bytes from its start. */
+/* A part of a value, `offset` bytes from its start. */
 int cli_value_part(const struct cli_value *value, uint64_t offset, const struct wetdbg_type *type,
                    struct cli_value *part);
 
-/* What a reference refers to, in place; other values stay. */
+/* Makes a reference what it refers to, in place; other values stay. */
 int cli_value_dereference(struct cli_moment *moment, struct cli_value *value);
 
 /* Element `index` of an array or of what a pointer points to. */
@@ -110,11 +110,13 @@ int cli_value_print(struct cli_out *out, struct cli_moment *moment, const struct
                     const char *format, bool is_brief);
 int cli_value_format_check(const char *format);
 
-/* The same text, to be freed; never NULL: a failure is shown as "<message>". */
+/* The text that cli_value_print() writes, to be freed; never NULL: a failure is shown as
+ * "<message>". */
 char *cli_value_text(struct cli_moment *moment, const struct cli_value *value, const char *format,
                      bool is_brief);
 
-/* As `info locals` and the arguments of a backtrace show it: without a type before a pointer. */
+/* A value's text as `info locals` and the arguments of a backtrace show it: without a type before a
+ * pointer. */
 char *cli_value_plain_text(struct cli_moment *moment, const struct cli_value *value, bool is_brief);
 
 /* "0x401136 <main+4>", symbol only if there is one. */

@@ -29,7 +29,7 @@ static const char *const leavers[] = {
 };
 #define LEAVER_COUNT (sizeof(leavers) / sizeof(*leavers))
 
-/* Once for each interval. */
+/* Asked once for each interval: whether to end. */
 static bool is_unwanted(void *context)
 {
     struct cli_calls *calls = context;
@@ -162,7 +162,8 @@ static int note_time(void *arg, wetdbg_time time, uint64_t pc)
     return 1;
 }
 
-/* To the start of the next interval with one of them, which may be this one. 1; 0: there is none. */
+/* Goes to the start of the next interval with an interesting address, which may be this one. 1; 0:
+ * there is none. */
 static int skip_forward(struct cli_calls *calls, wetdbg_time from, const uint64_t *pcs,
                         size_t count)
 {
@@ -179,7 +180,7 @@ static int skip_forward(struct cli_calls *calls, wetdbg_time from, const uint64_
     return result ? result : !wetdbg_walk_is_end(calls->walk);
 }
 
-/* To behind the last instruction of the thread in the last such interval before interval k. */
+/* Goes behind the last instruction of the thread in the last such interval before interval k. */
 static int skip_back(struct cli_calls *calls, uint64_t k, const uint64_t *pcs, size_t count)
 {
     struct wetdbg *wet = calls->session->wet;
@@ -200,8 +201,8 @@ static int skip_back(struct cli_calls *calls, uint64_t k, const uint64_t *pcs, s
 
 /* ---- calls ---- */
 
-/* A jump into the middle of another function: longjmp, or an exception's end. Not so where a function
- * has parts elsewhere. */
+/* Whether a jump is one into the middle of another function: longjmp, or an exception's end. Not so
+ * where a function has parts elsewhere. */
 bool cli_calls_is_wild_jump(const struct wetdbg_walk_node *from, const struct wetdbg_walk_node *to)
 {
     return from->transfer == WETDBG_TRANSFER_INDIRECT_JUMP && !to->is_entry &&
@@ -225,7 +226,7 @@ static bool is_outer_slot(const struct cli_calls *calls, uint64_t slot, uint64_t
     return calls->depth && slot > than && slot <= calls->slots[0];
 }
 
-/* One node on: 1 as long as the frame is there, else 0 and *end. */
+/* Passes one node: 1 as long as the frame is there, else 0 and *end. */
 static int pass_node(struct cli_calls *calls, uint64_t slot, int *end)
 {
     struct wetdbg_walk *walk = calls->walk;
@@ -320,7 +321,7 @@ int cli_calls_back_from_landing(struct cli_calls *calls, const struct wetdbg_wal
 
 /* ---- signal handlers ---- */
 
-/* Out of the handlers that began before the instruction at which the walk stands. */
+/* Goes forward out of the handlers that began before the instruction at which the walk stands. */
 static int leave_handlers(struct cli_calls *calls, int nested)
 {
     struct wetdbg_walk *walk = calls->walk;
@@ -349,7 +350,7 @@ int cli_calls_next(struct cli_calls *calls)
     return result > 0 && change > 0 ? leave_handlers(calls, change) : result;
 }
 
-/* Back to before the handlers that ended before the instruction at which the walk stood. */
+/* Goes back to before the handlers that ended before the instruction at which the walk stood. */
 int cli_calls_previous(struct cli_calls *calls)
 {
     int change, result = wetdbg_walk_previous(calls->walk, &change), nested = -change;

@@ -56,13 +56,14 @@ int cli_calls_back(struct cli_calls *calls, uint64_t slot, uint64_t address);
 int cli_calls_back_from_landing(struct cli_calls *calls, const struct wetdbg_walk_node *landing,
                                 uint64_t rsp);
 
-/* Back to the call with that slot, however the function was reached from it: 1, 0 or an error. */
+/* Goes back to the call with that slot, however the function was reached from it: 1, 0 or an
+ * error. */
 int cli_calls_back_to_call(struct cli_calls *calls, uint64_t slot);
 
 bool cli_calls_is_wild_jump(const struct wetdbg_walk_node *from, const struct wetdbg_walk_node *to);
 int cli_calls_stack_pointer(struct cli_calls *calls, uint64_t *rsp);
 
-/* As wetdbg_walk_next() and wetdbg_walk_previous(), but past signal handlers. 1, 0, or an error. */
+/* wetdbg_walk_next() and wetdbg_walk_previous(), but past signal handlers. 1, 0, or an error. */
 int cli_calls_next(struct cli_calls *calls);
 int cli_calls_previous(struct cli_calls *calls);
 

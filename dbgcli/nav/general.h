@@ -16,7 +16,7 @@
 /* "rax"; `number` is below CLI_GENERAL_COUNT. */
 const char *cli_general_name(unsigned number);
 
-/* Its value among all registers. */
+/* A general register's value among all registers. */
 uint64_t cli_general_value(const struct user_regs_struct *registers, unsigned number);
 
 /* Where the general register (or, as 16, rip) with a DWARF number lies among all registers, in bytes. */

@@ -30,7 +30,7 @@ static struct cli_frame *add_frame(struct cli_moment *moment, const struct wetdb
     return frame;
 }
 
-/* One frame for the machine's frame and one for each function inlined at its pc. */
+/* Adds one frame for the machine's frame and one for each function inlined at its pc. */
 static void add_frames(struct cli_moment *moment, const struct wetdbg_frame_regs *regs, bool is_top)
 {
     struct wetdbg_line chain[INLINE_MAX];
@@ -173,7 +173,7 @@ int cli_dwarf_vector(unsigned dwarf_reg)
                : -1;
 }
 
-/* Low 8 bytes. */
+/* Reads the low 8 bytes of a vector register. */
 static int read_vector(const struct cli_moment *moment, unsigned number, uint64_t *value)
 {
     uint8_t bytes[64];

@@ -17,7 +17,8 @@ const char *cli_base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Once for each file: whoever edits while debugging knows it after the first time. */
+/* Warns of a newer source, once for each file: whoever edits while debugging knows it after the
+ * first time. */
 static void warn_newer(struct cli_session *session, const char *file)
 {
     struct cli_out *out = session->out;
@@ -141,7 +142,7 @@ int cli_line_pcs(struct wetdbg_model *model, const char *text, uint64_t **pcs, s
     return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no code begins at %s", text);
 }
 
-/* A function's body, by all functions of the name. */
+/* The addresses where breakpoints on all functions of the name would be. */
 static int function_pcs(struct wetdbg_model *model, const char *name, uint64_t **pcs, size_t *count)
 {
     struct wetdbg_function *functions;
@@ -181,7 +182,7 @@ int cli_breakpoint_pcs(struct cli_session *session, const char *text, uint64_t *
     return function_pcs(session->model, text, pcs, count);
 }
 
-/* FILE:LINE[#K] */
+/* Parses FILE:LINE[#K]. */
 static int parse_instance(struct cli_session *session, const char *text, wetdbg_time *time)
 {
     const char *hash = strrchr(text, '#');
@@ -214,7 +215,8 @@ static int fail_time(const char *text)
         "'%s' is no time: a number, start, end, crash, now, FILE:LINE#K or a bookmark", text);
 }
 
-/* A word that is no bookmark is more likely a misspelt time, unless it nearly is one. */
+/* Parses a bookmark's name. A word that is none is more likely a misspelt time, unless it nearly is
+ * one. */
 static int parse_bookmark(struct cli_session *session, const char *text, wetdbg_time *time)
 {
     int result = cli_bookmarks_find(session->bookmarks, text, time);

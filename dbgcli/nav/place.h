@@ -42,7 +42,7 @@ int cli_line_parse(const char *text, char **file, uint32_t *line);
  * -WETDBG_ERR_NOT_FOUND with what there is instead. */
 int cli_line_pcs(struct wetdbg_model *model, const char *text, uint64_t **pcs, size_t *count);
 
-/* The same for FILE:LINE, FUNCTION (of that name all) or *ADDRESS. */
+/* cli_line_pcs() for FILE:LINE, FUNCTION (of that name all) or *ADDRESS. */
 int cli_breakpoint_pcs(struct cli_session *session, const char *text, uint64_t **pcs,
                        size_t *count);
 

@@ -21,7 +21,7 @@ struct place {
     size_t inlined_count;
 };
 
-/* A failure as it is; else `outcome`. */
+/* Passes a failure on as it is; else `outcome`. */
 static int unless_failed(int result, int outcome)
 {
     return result < 0 ? result : outcome;
@@ -40,7 +40,7 @@ static size_t count_beginning(struct cli_calls *calls, uint64_t pc)
     return skipped;
 }
 
-/* As if the `skipped` innermost functions were called there and not inlined. */
+/* Looks at a place as if the `skipped` innermost functions were called there and not inlined. */
 static void look(struct cli_calls *calls, uint64_t pc, size_t skipped, struct place *place)
 {
     struct wetdbg_model *model = calls->session->model;
@@ -77,7 +77,8 @@ static bool is_same_line(const struct place *one, const struct place *two)
     return one->has_line == two->has_line && one->line == two->line && one->file == two->file;
 }
 
-/* Is `inner` in a function that is inlined, perhaps by way of others, into the one of `outer`? */
+/* Whether `inner` is in a function that is inlined, perhaps by way of others, into the one of
+ * `outer`. */
 static bool is_inlined_into(const struct place *inner, const struct place *outer)
 {
     return inner->inlined_count > outer->inlined_count &&
@@ -111,9 +112,9 @@ static bool is_in_linker(struct cli_calls *calls, uint64_t pc)
 }
 
 /*
- * From a stub of the procedure linkage table to the function that it stands for, by way of the dynamic linker if
- * that has to find it first: to where a jump, not a call, enters a function. 1; 0 if the call ended
- * before, and the walk is behind it; or an error.
+ * Goes from a stub of the procedure linkage table to the function that it stands for, by way of the
+ * dynamic linker if that has to find it first: to where a jump, not a call, enters a function. 1; 0
+ * if the call ended before, and the walk is behind it; or an error.
  */
 static int pass_stub(struct cli_calls *calls, uint64_t slot)
 {
@@ -151,7 +152,7 @@ static int push_frame(struct cli_calls *calls, uint64_t slot)
     return 0;
 }
 
-/* Past the prologue of the function in whose frame the walk stands at the entry. */
+/* Goes past the prologue of the function in whose frame the walk stands at the entry. */
 static int pass_prologue(struct cli_calls *calls, uint64_t slot)
 {
     struct wetdbg_walk *walk = calls->walk;
@@ -215,7 +216,8 @@ static bool is_return_of(struct cli_calls *calls, uint64_t slot)
            wetdbg_walk_slot(calls->walk) >= slot;
 }
 
-/* Behind the return from a signal handler the kernel is asked for what it interrupted. */
+/* Passes the trampoline: behind the return from a signal handler the kernel is asked for what it
+ * interrupted. */
 static int pass_trampoline(struct cli_calls *calls)
 {
     struct wetdbg_walk *walk = calls->walk;
@@ -245,7 +247,7 @@ static int leave_frame(struct cli_calls *calls)
     return result;
 }
 
-/* Whole nodes of the same line, as a loop has by the million. */
+/* Passes whole nodes of the same line, as a loop has by the million. */
 static int pass_same_line(struct cli_calls *calls, const struct place *place)
 {
     struct wetdbg_walk *walk = calls->walk;
@@ -274,8 +276,8 @@ static int pass_same_line(struct cli_calls *calls, const struct place *place)
     return result;
 }
 
-/* After the walk has moved: what gdb does at a stop. 1: this is it; 0: further, perhaps with another
- * place to step out of. */
+/* Decides, after the walk has moved, as gdb does at a stop. 1: this is it; 0: further, perhaps with
+ * another place to step out of. */
 static int judge(struct cli_calls *calls, struct place *from, bool is_other_frame, bool over)
 {
     struct place now, caller;
@@ -308,7 +310,8 @@ static int judge(struct cli_calls *calls, struct place *from, bool is_other_fram
     return 0;
 }
 
-/* A jump to another function: a tail call. Without lines it is passed as a call would be. */
+/* Follows a jump to another function, a tail call; one without lines is passed as a call would
+ * be. */
 static int pass_tail_call(struct cli_calls *calls)
 {
     uint64_t slot = cli_calls_slot(calls);
@@ -333,7 +336,8 @@ static int pass_tail_call(struct cli_calls *calls)
     return calls->depth ? 1 : unless_failed(cli_calls_unwind(calls), 1);
 }
 
-/* By one instruction or call. 1; 2 in another frame; 3 in a function that was entered; 0 at the end. */
+/* Goes on by one instruction or call. 1; 2 in another frame; 3 in a function that was entered; 0 at
+ * the end. */
 static int advance(struct cli_calls *calls, bool over)
 {
     struct wetdbg_walk *walk = calls->walk;
@@ -409,7 +413,7 @@ static int back_over_call(struct cli_calls *calls, uint64_t address)
 }
 
 /*
- * By one instruction or call backward. 1; 2 in the caller, at its call; 3 in a function that had
+ * Goes back by one instruction or call. 1; 2 in the caller, at its call; 3 in a function that had
  * returned; 0 at the start.
  */
 static int leave_to_caller(struct cli_calls *calls, uint64_t slot)
@@ -422,7 +426,8 @@ static int leave_to_caller(struct cli_calls *calls, uint64_t slot)
     return result < 0 ? result : 2;
 }
 
-/* A jump led here from another function: by longjmp, through a stub, or a tail call. */
+/* Goes back over a jump that led here from another function: by longjmp, through a stub, or a tail
+ * call. */
 static int retreat_from_jump(struct cli_calls *calls, const struct wetdbg_walk_node *to,
                              uint64_t rsp)
 {
@@ -473,7 +478,7 @@ static int retreat(struct cli_calls *calls, bool over)
     return back_over_call(calls, address);
 }
 
-/* Is this where a step into the function would have stopped? */
+/* Whether the walk stands where a step into the function would have stopped. */
 static bool is_body(struct cli_calls *calls, uint64_t pc)
 {
     struct wetdbg_function function;
@@ -483,7 +488,7 @@ static bool is_body(struct cli_calls *calls, uint64_t pc)
     return is;
 }
 
-/* Nodes of the same line backward, but for the first of them. */
+/* Passes nodes of the same line backward, but for the first of them. */
 static int retreat_same_line(struct cli_calls *calls, const struct place *place)
 {
     struct wetdbg_walk *walk = calls->walk;
@@ -519,7 +524,7 @@ static void set_goal(struct cli_calls *calls, struct goal *goal)
     goal->is_set = goal->line.has_line;
 }
 
-/* Would a step forward have stopped there? */
+/* Whether a step forward would have stopped there. */
 static bool is_reached(struct cli_calls *calls, const struct goal *goal, wetdbg_time from)
 {
     struct place row;
@@ -529,7 +534,7 @@ static bool is_reached(struct cli_calls *calls, const struct goal *goal, wetdbg_
     return row.start == goal->pc && row.is_stmt;
 }
 
-/* After a move back to an instruction of the same frame. 1: the goal is it. */
+/* Decides after a move back to an instruction of the same frame. 1: it is the goal. */
 static int judge_back(struct cli_calls *calls, struct goal *goal, wetdbg_time from, bool over)
 {
     struct place now;

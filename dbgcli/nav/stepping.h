@@ -14,7 +14,7 @@
 int cli_step_line(struct cli_calls *calls, bool over);
 int cli_step_line_back(struct cli_calls *calls, bool over);
 
-/* By one instruction; calls count as one with `over`. */
+/* A step by one instruction; calls count as one with `over`. */
 int cli_step_instruction(struct cli_calls *calls, bool over);
 int cli_step_instruction_back(struct cli_calls *calls, bool over);
 

@@ -86,7 +86,8 @@ int cli_thread_find(const struct cli_session *session, const char *text,
     return 0;
 }
 
-/* Uncertain events are in order of time. One after instruction t is part of the state at t + 1. */
+/* How many events are uncertain before a time. They are in order of time. One after instruction t
+ * is part of the state at t + 1. */
 size_t cli_uncertain_before(const struct cli_session *session, wetdbg_time time)
 {
     size_t low = 0, high;

@@ -24,7 +24,7 @@ const struct wetdbg_thread *cli_thread_struck(struct wetdbg *wet);
 /* The thread that executed instruction `time`, or tried to when the signal struck; or NULL. */
 const struct wetdbg_thread *cli_thread_at(const struct cli_session *session, wetdbg_time time);
 
-/* " thread 2 (worker)" for that one, if there are several. */
+/* Prints " thread 2 (worker)" for that thread, if there are several. */
 void cli_thread_print_at(const struct cli_session *session, wetdbg_time time);
 void cli_thread_to_json_at(json_t *object, const struct cli_session *session, wetdbg_time time);
 

@@ -12,7 +12,7 @@ struct cli_walker {
     wetdbg_time time;
 };
 
-/* Errors of wetdbg_state_open(); then it is nowhere. */
+/* Goes to a time. Errors of wetdbg_state_open(); then the walker is nowhere. */
 int cli_walker_go(struct cli_walker *walker, wetdbg_time time);
 void cli_walker_fini(struct cli_walker *walker);
 

@@ -69,7 +69,7 @@ static void complete_option(const struct cli_command *command, const char *typed
     cli_completions_add(completions, typed, "--help");
 }
 
-/* The option of a word, if it is one whose value comes as the next word. */
+/* Whether a word is an option whose value comes as the next word. */
 static bool wants_value(const struct cli_command *command, const char *word)
 {
     const struct cli_option *option = command->syntax->options;
@@ -92,7 +92,7 @@ struct scan {
     bool is_value; /* the cursor's word is an option's value */
 };
 
-/* The words before the cursor's own. */
+/* Scans the words before the cursor's own. */
 static void scan_words(struct scan *scan, const char *line, size_t end)
 {
     size_t at = strspn(line, blanks);

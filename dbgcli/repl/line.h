@@ -16,7 +16,7 @@ typedef void (*cli_line_complete_fn)(void *context, const char *line, size_t cur
 struct cli_line_hooks {
     bool is_interactive; /* there is a person: prompt, repeat on empty lines, go on after errors */
 
-    /* Once, before the first line. */
+    /* Called once, before the first line. */
     void (*start)(void);
 
     /* Reads a line without its newline; *line is the caller's to free. 1; 0 at the end of input;

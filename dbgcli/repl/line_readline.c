@@ -22,9 +22,9 @@ static char *history_path;
 static bool was_interrupted;
 
 /*
- * Ctrl-C gives the line up, as in shells and gdb; plain readline would go on editing it. Its own
- * ways out (rl_done from a hook) swallow the first key of the next line, so that keys are read here:
- * a line that was given up ends like any other and is dropped by read_line().
+ * Reads a key. Ctrl-C gives the line up, as in shells and gdb; plain readline would go on editing
+ * it. Its own ways out (rl_done from a hook) swallow the first key of the next line, so that keys
+ * are read here: a line that was given up ends like any other and is dropped by read_line().
  */
 static int read_key(FILE *from)
 {
@@ -81,8 +81,8 @@ static cli_line_complete_fn complete_fn;
 static void *complete_context;
 static struct cli_completions found;
 
-/* readline asks for one after the other and frees them; its own word begins after the last blank,
- * ours may begin later. */
+/* The next completion. readline asks for one after the other and frees them; its own word begins
+ * after the last blank, ours may begin later. */
 static char *next_match(const char *typed, int is_first)
 {
     static size_t next;
@@ -143,7 +143,8 @@ static int read_line(FILE *from, const char *prompt, char **line)
     return 1;
 }
 
-/* Appended at once, line by line: whatever ends the session, the history is there. */
+/* Appends a line to the history at once, line by line: whatever ends the session, the history is
+ * there. */
 static void keep(const char *line)
 {
     HIST_ENTRY *last = history_get(history_base + history_length - 1);

@@ -45,7 +45,7 @@ static int run_command(struct cli_repl *repl, const struct cli_command *command,
     return err;
 }
 
-/* The rest of a line after the first word, as one operand, without the blanks around it. */
+/* A line after its first word, as one operand, without the blanks around it. */
 static char *raw_operand(const char *line)
 {
     line += strspn(line, blanks);

@@ -5,7 +5,7 @@
 
 #include <wetdbg/errors.h>
 
-/* Digits, then K, M, G or nothing. */
+/* Parses a size: digits, then K, M, G or nothing. */
 static bool size_parse(const char *text, uint64_t *bytes)
 {
     static const char units[] = "KMG";

@@ -13,8 +13,8 @@ struct links {
     size_t first_child, next_sibling;
 };
 
-/* A process comes after its parent in the list, so that building from the end puts children in
- * order. The first root is returned. */
+/* Links children to parents. A process comes after its parent in the list, so that building from
+ * the end puts children in order. The first root is returned. */
 static size_t make_links(struct cli_tree *tree, struct links *links)
 {
     size_t first_root = WETDBG_NO_PROCESS;

@@ -31,7 +31,8 @@ static bool has_commands(const struct cli_args *args)
     return false;
 }
 
-/* In JSON each command has its object and only that: what is shown on opening would be one more. */
+/* Shows the opening, but not in JSON, where each command has its object and only that: what is
+ * shown on opening would be one more. */
 static void show_opening(struct cli_session *session, const struct cli_args *args)
 {
     int err = 0;
@@ -45,7 +46,7 @@ static void show_opening(struct cli_session *session, const struct cli_args *arg
     cli_out_end(session->out);
 }
 
-/* On a terminal only. A person who types sees long answers page by page. */
+/* Opens a screen, on a terminal only. A person who types sees long answers page by page. */
 static int open_screen(struct cli_out *out, const struct cli_args *args)
 {
     const char *terminal = getenv("TERM");
@@ -68,7 +69,8 @@ static void close_screen(struct cli_out *out)
     out->screen = NULL;
 }
 
-/* Status of the last one that failed. An interrupt ends all of them: nobody wants the next. */
+/* Runs the commands of -e and -x; the status of the last one that failed. An interrupt ends all of
+ * them: nobody wants the next. */
 static int run_commands(struct cli_repl *repl, const struct cli_args *args)
 {
     int status = 0;
@@ -93,7 +95,7 @@ static void complete(void *context, const char *line, size_t cursor,
     cli_complete(repl, line, cursor, cli_complete_operand, completions);
 }
 
-/* For people only: what a script answers does not depend on who runs it. */
+/* Runs the init file, for people only: what a script answers does not depend on who runs it. */
 static void run_init_file(struct cli_repl *repl)
 {
     char *path = cli_xdg_path(CLI_XDG_CONFIG, "init");

@@ -35,7 +35,7 @@ static void offer_options(struct cli_out *out, const struct cli_syntax *syntax, 
     offer(out, typed, "--help");
 }
 
-/* The option whose value is typed, or NULL. */
+/* The option of which the word before is the name, or NULL. */
 static const struct cli_option *option_before(const struct cli_syntax *syntax, const char *word)
 {
     for (const struct cli_option *o = syntax->options; o && (o->name || o->letter); o++) {

@@ -24,7 +24,8 @@ const struct cli_syntax cli_info_syntax = {
     .details = "Of a recording that was not replayed yet the whole execution trace is built.",
 };
 
-/* A plain file is taken for a .wet; everything else names a recording. */
+/* Finds the file that is meant: a plain file is taken for a .wet; everything else names a
+ * recording. */
 static int find_wet(const char *name, const char *process, char **wet_path, double *seconds)
 {
     struct stat status;

@@ -96,7 +96,7 @@ static bool is_plain_argument(const char *text)
     return *text && !text[strspn(text, plain)];
 }
 
-/* As a shell would want it, but on one line. */
+/* Writes an argument as a shell would want it, but on one line. */
 static void write_argument(FILE *stream, const char *text)
 {
     if (is_plain_argument(text)) {
@@ -115,7 +115,7 @@ static void write_argument(FILE *stream, const char *text)
     putc('\'', stream);
 }
 
-/* Indentation, marks, program and arguments. To be freed. */
+/* The text of a row: indentation, marks, program and arguments. To be freed. */
 static char *text_of(const struct table *table, struct cli_tree_row row,
                      struct wetdbg_program program)
 {
@@ -143,7 +143,7 @@ static char *text_of(const struct table *table, struct cli_tree_row row,
     return text;
 }
 
-/* Cuts to so many characters; "..." tells. */
+/* Cuts a text to so many characters; "..." tells. */
 static void cut(char *text, size_t columns)
 {
     size_t seen = 0, keep = 0;
@@ -343,7 +343,7 @@ static json_t *json_of_process(const struct table *table, struct cli_tree_row ro
     return object;
 }
 
-/* In order of start, whatever the tree. */
+/* Prints the programs as JSON, in order of start whatever the tree. */
 static void print_json(const struct table *table)
 {
     static const char *const reasons[] = {

@@ -51,7 +51,7 @@ static int ticks_from(const struct cli_args *args, enum wetdbg_ticks *ticks)
                        value);
 }
 
-/* The recorder's object, made one of ours: on one line and with a schema. */
+/* Prints the recorder's object, made one of ours: on one line and with a schema. */
 static int check_machine_json(struct cli_out *out)
 {
     char *text = NULL;

@@ -40,7 +40,7 @@ static void print_time(const struct timespec *when, const char *format, bool utc
         text[0] = 0;
 }
 
-/* 1023 B, 1.5 KiB, 312 MiB: three digits are enough to choose what to remove. */
+/* Prints a size as 1023 B, 1.5 KiB, 312 MiB: three digits are enough to choose what to remove. */
 static void print_size(uint64_t bytes, char *text, size_t size)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -80,7 +80,7 @@ static json_t *json_of_entry(const struct wetdbg_recording_entry *entry)
     return object;
 }
 
-/* For people: what reads the list finds it empty. */
+/* Says to people that there are none; what reads the list finds it empty. */
 static int tell_of_none(struct cli_out *out)
 {
     char *place;
@@ -117,7 +117,8 @@ int cli_ls_run(struct cli_app *app, const struct cli_args *args)
     return err;
 }
 
-/* Goes on after a failure, as rm(1) does; the status is that of the first one. */
+/* Removes recordings, and goes on after a failure, as rm(1) does; the status is that of the first
+ * one. */
 int cli_rm_run(struct cli_app *app, const struct cli_args *args)
 {
     int status = 0;
