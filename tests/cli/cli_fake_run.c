@@ -681,7 +681,7 @@ int wetdbg_type_plain(struct wetdbg_model *model, const struct wetdbg_type *type
     return 0;
 }
 
-/* No more types than there are: pointers to int, char and the structure, an array of char. */
+/* Makes no more types than there are: pointers to int, char and the structure, an array of char. */
 int wetdbg_type_pointer(struct wetdbg_model *model, const struct wetdbg_type *target,
                         struct wetdbg_type *pointer)
 {

@@ -15,8 +15,8 @@
 /* What the next wetdbg_slice_backward() does. */
 extern bool fake_slice_is_interrupted;
 
-/* From the next run on: 1 to 3 threads, of which the second one executes times 993 to 1000 and the
- * third one nothing; and so many events of uncertain place, at times 500 and 993. */
+/* Sets, from the next run on, 1 to 3 threads, of which the second one executes times 993 to 1000
+ * and the third one nothing; and so many events of uncertain place, at times 500 and 993. */
 void fake_set_threads(unsigned threads, unsigned ambiguous);
 
 /* Whether the machine has k0 to k7 and the wide vector registers. */

@@ -24,7 +24,7 @@ static int tag_of(struct item *list, int value)
     return found->tag; /* CRASH */
 }
 
-/* With as many calls on the stack as `depth` says, to the same crash. */
+/* Goes to the same crash with as many calls on the stack as `depth` says. */
 static int descend(unsigned depth)
 {
     return depth == 0 ? tag_of(NULL, 0) : descend(depth - 1) + 1;

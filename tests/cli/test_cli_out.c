@@ -36,7 +36,8 @@ static void out_text_loses_control_characters(void **state)
     free(text);
 }
 
-/* Whichever way it got into the stream; cut in pieces anywhere, since the stream is. */
+/* A control character is stopped whichever way it got into the stream; cut in pieces anywhere,
+ * since the stream is. */
 static void out_stream_passes_no_control_characters(void **state)
 {
     static const struct {

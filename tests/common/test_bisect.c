@@ -9,7 +9,7 @@
 
 #include "common/bisect.h"
 
-/* What it must find, by looking at all. */
+/* What bisection must find, by looking at all. */
 static size_t slow(const unsigned *items, size_t first, size_t end, unsigned wanted)
 {
     while (first < end && items[first] < wanted)

@@ -24,7 +24,7 @@ struct stage {
 };
 
 struct stage *stage_new(void);
-/* The same, for a plan that follows the fork to `tid` at frame `time`. */
+/* stage_new() for a plan that follows the fork to `tid` at frame `time`. */
 struct stage *stage_new_following(uint64_t time, int tid);
 void stage_free(struct stage *stage);
 

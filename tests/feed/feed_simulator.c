@@ -333,7 +333,7 @@ static const char *take_op(struct simulator *sim, const struct evq_entry *entry,
 
 /* ---------------------------------------------------------------- entries */
 
-/* Is there one of `codes` (2 or 3 bytes each, NULL-terminated) just before the address? */
+/* Whether there is one of `codes` (2 or 3 bytes each, NULL-terminated) just before the address? */
 static const char *check_code(struct simulator *sim, uint64_t rip, const char *const *codes)
 {
     for (; *codes; codes++) {
@@ -410,7 +410,7 @@ const char *simulator_take(struct simulator *sim, const struct evq_entry *entry)
 
 /* ---------------------------------------------------------------- rr's own list */
 
-/* In the scratch area of a task that has left. */
+/* Whether an address is in the scratch area of a task that has left. */
 static bool is_left(const struct simulator *sim, uint64_t address)
 {
     for (unsigned i = 0; i < sim->left_count; i++)

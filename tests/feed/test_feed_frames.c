@@ -293,7 +293,7 @@ static void entry_compares_all_but_flags_that_do_not_count(void **state)
                      EVQ_MASK_GENERAL | EVQ_BIT(EVQ_EFLAGS) | EVQ_BIT(EVQ_ORIG_RAX));
 }
 
-/* Whatever the instruction is, rax and rdx; the agent knows the rest. */
+/* What is left out are rax and rdx, whatever the instruction is; the agent knows the rest. */
 static void trap_leaves_out_what_all_write(void **state)
 {
     struct stage *stage = *state;

@@ -219,7 +219,7 @@ static void dropped_preemption_leaves_the_limit(void **state)
     assert_int_equal(place_of(stage, 0).limit, limit_after(1.75));
 }
 
-/* One that another thread followed is an entry itself. */
+/* A preemption that another thread followed is an entry itself. */
 static void placed_preemption_begins_the_next_search(void **state)
 {
     struct stage *stage = *state;

@@ -31,10 +31,11 @@ int evex_list_generate(struct evex_list *list);
 /* Adds the lines of a file. 0, a negative errno, or -EINVAL for a line that is none. */
 int evex_list_read(struct evex_list *list, const char *path);
 
-/* One line: the code, the hash, and "?" if that is not verified. */
+/* Prints a form as one line: the code, the hash, and "?" if that is not verified. */
 void evex_form_print(const struct evex_form *form, FILE *out);
 
-/* Of all that insn.h tells of the instruction but for numbers that another decoder may give it. */
+/* The hash of all that insn.h tells of the instruction but for numbers that another decoder may
+ * give it. */
 uint32_t evex_description_hash(const struct oracle_form *form);
 
 #endif

@@ -25,10 +25,12 @@ uint64_t oracle_random(struct oracle_case *at);
  * list of addresses (INS_MEM_VSIB*), the first element's place without its index. */
 struct oracle_range oracle_operand_range(const struct oracle_case *at, unsigned i,
                                          const struct oracle_state *state);
-/* The same, and for a list everything that oracle_random_state lets its indices reach. */
+/* oracle_operand_range(), and for a list everything that oracle_random_state lets its indices
+ * reach. */
 struct oracle_range oracle_reachable_range(const struct oracle_case *at, unsigned i,
                                            const struct oracle_state *in);
-/* Of a list of addresses what the mask chooses: how many ranges, as insn_ranges.h works them out. */
+/* Gives what the mask chooses of a list of addresses: how many ranges, as insn_ranges.h works them
+ * out. */
 #define ORACLE_LANES_MAX 16
 unsigned oracle_lanes(const struct oracle_case *at, unsigned i, const struct oracle_state *state,
                       struct oracle_range lanes[ORACLE_LANES_MAX]);

@@ -408,7 +408,7 @@ static void check_copied_register(struct check *check, const struct oracle_state
     }
 }
 
-/* One byte of memory was changed. */
+/* Checks what a copy did where one byte of memory was changed. */
 static void check_copied_memory(struct check *check, const struct oracle_state *in,
                                 const struct outcome *before, const struct outcome *after,
                                 const struct change *change)
@@ -568,7 +568,8 @@ static void try_operand_bytes(struct check *check, const struct oracle_state *in
                    range.start + (range.size <= 8 ? k : oracle_random(&check->at) % range.size));
 }
 
-/* Of a gather only the lanes; a scatter's places are held against its lanes by claim 1. */
+/* Restores an operand: of a gather only the lanes; a scatter's places are held against its lanes by
+ * claim 1. */
 static void restore_operand(const struct check *check, const struct oracle_state *in, unsigned i,
                             const uint8_t *kept)
 {
@@ -584,7 +585,7 @@ static void restore_operand(const struct check *check, const struct oracle_state
     }
 }
 
-/* All memory that no operand covers: nothing may depend on it. */
+/* Changes all memory that no operand covers: nothing may depend on it. */
 static void try_other_memory(struct check *check, const struct oracle_state *in,
                              const struct outcome *before)
 {

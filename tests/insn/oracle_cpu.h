@@ -74,7 +74,8 @@ int oracle_run(const struct oracle_state *in, struct oracle_state *out);
 bool oracle_has_location(unsigned loc);
 /* The location's value as bytes; returns how many. */
 unsigned oracle_get(const struct oracle_state *state, unsigned loc, uint8_t *value);
-/* If `loc` is the first piece of a register that is wholly the same in both: how many pieces it has; else 0. */
+/* How much of a register is the same in both: if `loc` is the first piece of a register that is
+ * wholly the same in both: how many pieces it has; else 0. */
 unsigned oracle_same_pieces(const struct oracle_state *a, const struct oracle_state *b,
                             unsigned loc);
 /* Changes the location, and nothing else, by `random`. */

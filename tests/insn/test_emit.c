@@ -54,7 +54,7 @@ static const struct store {
     {emit_store_zmm_gs, 32, ZYDIS_MNEMONIC_VMOVDQU64, ZYDIS_REGISTER_ZMM0, ZYDIS_REGISTER_K0},
 };
 
-/* With base r15 or none, and displacements of one byte and of four. */
+/* Asserts a store with base r15 or none, and displacements of one byte and of four. */
 static void assert_store(const struct store *store, unsigned vector)
 {
     for (unsigned i = 0; i < 8; i++) {

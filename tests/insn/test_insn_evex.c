@@ -58,7 +58,8 @@ static bool mark_crashed(struct evex_list *list, size_t first, size_t step, uint
     return false;
 }
 
-/* One verdict for each form; those that are not asked about stay PENDING. NULL: the oracle cannot run. */
+/* Asks for one verdict for each form; those that are not asked about stay PENDING. NULL: the oracle
+ * cannot run. */
 static uint8_t *ask(struct evex_list *list, size_t first, size_t step)
 {
     size_t count = evex_list_count(list);

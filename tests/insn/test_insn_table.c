@@ -910,7 +910,8 @@ static void insn_undecodable_bytes_are_corrupt(void **state)
     assert_string_equal(text, "(bad)");
 }
 
-/* All of one- and two-byte opcode space with every ModRM byte: nothing may overflow its arrays. */
+/* Decodes all of one- and two-byte opcode space with every ModRM byte: nothing may overflow its
+ * arrays. */
 static void insn_any_bytes_decode_within_bounds(void **state)
 {
     static const uint8_t starts[][3] = {{0}, {0x66}, {0xf2}, {0xf3}, {0x48}, {0x67}, {0xf0}};

@@ -31,8 +31,8 @@ static void compare(const uint8_t *bytes, size_t available)
             (int)quick.kind, whole_result, whole.length, (int)whole.kind);
 }
 
-/* All of ModRM behind `count` bytes; where there is a SIB byte, one with each base, and immediates that
- * are negative or not. */
+/* Compares all of ModRM behind `count` bytes; where there is a SIB byte, one with each base, and
+ * immediates that are negative or not. */
 static void compare_opcode(uint8_t *bytes, unsigned count)
 {
     for (unsigned modrm = 0; modrm < 256; modrm++) {

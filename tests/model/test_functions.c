@@ -14,7 +14,7 @@
 #include "fixture.h"
 #include <wetdbg/errors.h>
 
-/* Is one of the names that nm gives for an address the model's? */
+/* Whether one of the names that nm gives for an address is the model's. */
 static int is_alias(struct wetdbg_model *model, const char *name, uint64_t start)
 {
     struct wetdbg_function *functions;

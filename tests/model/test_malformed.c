@@ -139,7 +139,8 @@ static void try_image(const void *data, size_t size, const struct mdl_segment *s
     mdl_free(model);
 }
 
-/* One damage of a copy: bits flipped near each other or anywhere, a run overwritten, the end cut. */
+/* Does one damage to a copy: bits flipped near each other or anywhere, a run overwritten, the end
+ * cut. */
 static size_t damage(uint8_t *data, size_t size, unsigned round)
 {
     size_t at = (size_t)random() % size;
@@ -174,7 +175,8 @@ struct guarded {
     const uint8_t *data;
 };
 
-/* With `at_end` the copy ends where the guard starts, else it is aligned as file mappings are. */
+/* Makes a guarded copy: with `at_end` it ends where the guard starts, else it is aligned as file
+ * mappings are. */
 static void guarded_init(struct guarded *guarded, const void *data, size_t size, int at_end)
 {
     size_t room = (size + 0xfff) & ~(size_t)0xfff;

@@ -213,7 +213,7 @@ static void lines_tell_qualified_functions(void **state)
     mdl_free(model);
 }
 
-/* Of code that was split off, both halves bear the function's name. */
+/* Both halves of code that was split off bear the function's name. */
 static void cold_parts_belong_to_their_function(void **state)
 {
     struct wetdbg_model *model = fixture_load(NAMES_O2, FIXTURE_BASE);

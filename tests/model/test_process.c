@@ -79,7 +79,7 @@ static void frames_of_recursion_equal_gdb(void **state)
     check_frames(SAMPLES "state_static", STATE, "@leaf", 7);
 }
 
-/* Through the C library's qsort, which has no frame pointer. */
+/* Unwinds through the C library's qsort, which has no frame pointer. */
 static void frames_through_the_library_equal_gdb(void **state)
 {
     (void)state;
@@ -234,8 +234,9 @@ static void variables_of_outer_frames(void **state)
     process_end(&process);
 }
 
-/* One variable at a stop; gdb's answer is a number, "<optimized out>" or "none". Returns 1 if both
- * have a value. gdb can also find values of the function's entry at the caller: we do not. */
+/* Checks one variable at a stop; gdb's answer is a number, "<optimized out>" or "none". Returns 1
+ * if both have a value. gdb can also find values of the function's entry at the caller: we do
+ * not. */
 static int check_optimized(struct process *process, const char *name, const char *answer)
 {
     uint64_t pc = process->regs.value[WETDBG_REG_RIP];

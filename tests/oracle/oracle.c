@@ -260,8 +260,8 @@ int orc_settle(struct orc *orc)
     return 0;
 }
 
-/* One arrival at the asynchronous frame's rip. The resume flag lets the instruction under the
- * breakpoint through; the kernel sets it by itself only sometimes. */
+/* Runs to one arrival at the asynchronous frame's rip. The resume flag lets the instruction under
+ * the breakpoint through; the kernel sets it by itself only sometimes. */
 static int arrive(struct orc *orc, bool has_break, struct user_regs_struct *regs)
 {
     struct orc_stop stop;
@@ -368,7 +368,7 @@ static int run_to_asynchronous(struct orc *orc)
 
 /* ---------------------------------------------------------------- running */
 
-/* One native stretch up to the next event, and that event. */
+/* Runs one native stretch up to the next event, and that event. */
 static int run_once(struct orc *orc)
 {
     struct orc_stop stop;

@@ -137,7 +137,8 @@ static int open_memory(struct orc_child *child)
     return child->mem_fd < 0 ? wetdbg_fail_errno("%s", path) : 0;
 }
 
-/* Only the APIC id that cpuid tells depends on it, so failure is no error. */
+/* Binds the process to a processor. Only the APIC id that cpuid tells depends on it, so failure is
+ * no error. */
 static bool bind_to(pid_t pid, int cpu)
 {
     cpu_set_t set;

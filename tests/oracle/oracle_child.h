@@ -68,10 +68,11 @@ int orc_child_set_regs(struct orc_child *child, const struct user_regs_struct *r
 int orc_child_get_xstate(struct orc_child *child, uint8_t *image, size_t *size_bytes);
 int orc_child_set_xstate(struct orc_child *child, const uint8_t *image, size_t size_bytes);
 
-/* How many bytes could be read, from the start; 0 if none. Protection does not matter. */
+/* Reads memory: how many bytes could be read, from the start; 0 if none. Protection does not
+ * matter. */
 size_t orc_child_read(const struct orc_child *child, uint64_t address, void *bytes, size_t count);
 
-/* All or an error; writes to read-only private pages too. */
+/* Writes memory, all of it or an error; also to read-only private pages. */
 int orc_child_write(struct orc_child *child, uint64_t address, const void *bytes, size_t count);
 
 #endif

@@ -467,7 +467,7 @@ static int do_call(struct orc *orc)
     }
 }
 
-/* Where the kernel lets a new task begin: nothing recorded says so. `regs` are its parent's. */
+/* Begins a task where the kernel lets it: nothing recorded says so. `regs` are its parent's. */
 static int begin_task(struct orc *orc, int flags, struct user_regs_struct *regs)
 {
     uint64_t args[8] = {0}; /* struct clone_args: up to tls */
@@ -489,8 +489,8 @@ static int begin_task(struct orc *orc, int flags, struct user_regs_struct *regs)
     return 0;
 }
 
-/* Of a call that makes a task in our space: rr maps it a scratch area, and the task begins with a
- * copy of its parent's state. */
+/* Adds the task of a call that makes one in our space: rr maps it a scratch area, and the task
+ * begins with a copy of its parent's state. */
 static int add_task(struct orc *orc, const struct rrt_task_event *event)
 {
     struct orc_task *task;
@@ -560,7 +560,7 @@ static int exit_call(struct orc *orc)
     return err == 0 ? load_xstate(orc) : err;
 }
 
-/* What the kernel writes for a thread that ends: its id cleared, its robust mutexes marked. */
+/* Writes what the kernel does for a thread that ends: its id cleared, its robust mutexes marked. */
 static int end_task(struct orc *orc)
 {
     int err = apply_writes(orc);

@@ -47,7 +47,7 @@ int orc_frame_fetch(struct orc *orc);
 /* Applies orc->next, which is the exec at which the process starts. */
 int orc_frame_apply_exec(struct orc *orc);
 
-/* Does orc->next happen where the one before left the process, without anything running? */
+/* Whether orc->next happens where the one before left the process, without anything running. */
 bool orc_frame_is_immediate(const struct orc *orc);
 
 /* Applies orc->next and fetches the one after. The state must be that which it describes. */
@@ -66,12 +66,12 @@ enum orc_trap {
 int orc_frame_compare(struct orc *orc, const struct user_regs_struct *regs, uint64_t eflags_mask,
                       enum orc_trap trap);
 
-/* The same, but only says whether they agree. */
+/* orc_frame_compare() that only says whether they agree. */
 bool orc_frame_matches(const struct orc *orc, const struct user_regs_struct *regs);
 
 /* ---- oracle.c: running */
 
-/* Is the asynchronous frame orc->next due where the child stands, with these registers? */
+/* Whether the asynchronous frame orc->next is due where the child stands, with these registers. */
 int orc_is_due(struct orc *orc, const struct user_regs_struct *regs, bool *is_due);
 
 /* Applies immediate frames, and asynchronous signals that are due right here. */

@@ -101,7 +101,7 @@ static int keep_before(struct orc *orc, struct attempt *a)
     return err;
 }
 
-/* After `turns` turns: shrinks the kept range of a rep that ended early. */
+/* Shrinks, after `turns` turns, the kept range of a rep that ended early. */
 static int keep_after(struct orc *orc, struct attempt *a)
 {
     int err = 0;

@@ -194,7 +194,7 @@ static int check_range(struct orc_stops *stops, const struct tck_stop *stop,
     return err;
 }
 
-/* Is the line that differed last still another one? */
+/* Whether the line that differed last is still another one. */
 static bool line_differs(const struct orc_stops *stops, const struct tck_stop *stop,
                          const struct orc_child *child)
 {

@@ -43,7 +43,7 @@ void orc_stops_fini(struct orc_stops *stops);
 int orc_stops_take(struct orc_stops *stops, const struct rrt_frame *frame, bool is_after_growth,
                    const struct tck_stop **stop);
 
-/* Has the child's memory the digests of `stop`? */
+/* Whether the child's memory has the digests of `stop`. */
 int orc_stops_check(struct orc_stops *stops, const struct tck_stop *stop,
                     const struct orc_child *child, bool *is_equal);
 

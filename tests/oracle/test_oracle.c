@@ -555,7 +555,7 @@ static int watch_step(void *context, const struct orc_insn *insn)
     return 0;
 }
 
-/* What an event writes or maps is known no more. */
+/* Forgets what an event writes or maps. */
 static void watch_event(void *context, const struct rrt_frame *frame, uint64_t instructions)
 {
     struct watch *watch = context;

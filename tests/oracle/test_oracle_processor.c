@@ -85,7 +85,7 @@ static void hidden_feature_matters_only_where_cpuid_runs(void **state)
     assert_int_equal(check(&here, true), 0);
 }
 
-/* Of each register that holds features, a bit that is not set here. */
+/* Sets, in each register that holds features, a bit that is not set here. */
 static void feature_that_is_missing_here_is_refused(void **state)
 {
     const struct here here = ask_all();

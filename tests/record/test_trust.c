@@ -66,7 +66,7 @@ static void write_sample(void)
     build_write_file(dir, BACKING, "content", 7);
 }
 
-/* As after `wetdbg record`, under the widest umask. */
+/* Makes what `wetdbg record` leaves, under the widest umask. */
 static int set_up(void **state)
 {
     (void)state;

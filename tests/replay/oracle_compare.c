@@ -170,9 +170,9 @@ static unsigned places_choose(const struct unit_replay *replay, unsigned wanted,
     return chosen;
 }
 
-/* From the start, from frames that come closer to the end, where the program's own code is rather
- * than its start-up, and from places of asynchronous events. The oracle counts
- * attempts that faulted, so a window may reach less far than its length. */
+/* Compares from the start, from frames that come closer to the end, where the program's own code is
+ * rather than its start-up, and from places of asynchronous events. The oracle counts attempts that
+ * faulted, so a window may reach less far than its length. */
 static void windows_choose(struct compare *compare, const struct unit_replay *replay,
                            unsigned windows, uint64_t length)
 {
@@ -299,7 +299,7 @@ static const struct window *window_of(const struct compare *compare, uint64_t ti
     return NULL;
 }
 
-/* One execution of a fragment, which began at `time`. */
+/* Compares one execution of a fragment, which began at `time`. */
 static void execution_compare(struct compare *compare, const struct dbi_fragment *fragment,
                               const uint64_t *record, uint64_t time)
 {

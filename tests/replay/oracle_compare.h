@@ -22,7 +22,7 @@ struct compare_report {
 void compare_with_oracle(const char *dir, const char *what, unsigned windows, uint64_t window,
                          unsigned stops, struct compare_report *report);
 
-/* One line for whoever reads the log. */
+/* Prints one line for whoever reads the log. */
 void compare_report_print(const char *what, const struct compare_report *report);
 
 #endif

@@ -48,7 +48,7 @@ struct unit_replay {
 int unit_open(struct unit_replay *replay, const char *dir, const char *process, enum dbi_mode mode);
 void unit_close(struct unit_replay *replay);
 
-/* As that, of a recording whose header is altered before anybody looks at it. */
+/* unit_open() of a recording whose header is altered before anybody looks at it. */
 int unit_open_altered(struct unit_replay *replay, const char *dir,
                       void (*alter)(struct rrt_header *header), enum dbi_mode mode);
 

@@ -133,7 +133,7 @@ static void recording_end(struct recording *recording, bool bad, const struct ro
 
 #define TEXT_BYTES 700
 
-/* Does a WET of a program put out what its plain replay did? */
+/* Checks that a WET of a program puts out what its plain replay did; what is wrong, or NULL. */
 static const char *wet_check(const struct recording *recording, const char *handle,
                              const struct replayed_output *plain, struct wet_facts *facts,
                              char *text)

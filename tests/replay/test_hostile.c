@@ -82,7 +82,8 @@ static uint8_t *shared_memory(void)
     return at;
 }
 
-/* Where, and how many bytes of it. The turn itself is left alone in half of the cases. */
+/* Where the agent writes its lies, and how many bytes of them. The turn itself is left alone in
+ * half of the cases. */
 static const struct {
     uint64_t off, bytes;
 } targets[] = {
@@ -268,7 +269,7 @@ static int effect_ignore(void *arg, const struct wetdbg_effect *effect)
     return 0;
 }
 
-/* All that was written, with values. */
+/* Runs an interval for all that was written, with values. */
 static int run_effects(void)
 {
     struct wetdbg_effects *effects = NULL;

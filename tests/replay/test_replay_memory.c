@@ -41,7 +41,7 @@ static void mapping_compare(struct rep_engine *engine, const char *path, uint64_
     free(bytes);
 }
 
-/* How many mappings of one file were compared. */
+/* Compares the mappings of one file; how many there were. */
 static unsigned file_compare(struct rep_engine *engine, FILE *file, const char *where)
 {
     char line[8192];

@@ -85,7 +85,7 @@ static void more_features(struct rrt_header *header)
             ((struct rrt_cpuid *)header->cpuid)[i].ecx |= 1u << 21;
 }
 
-/* All that XCR0 may have. */
+/* Gives the recording all that XCR0 may have. */
 static void more_state(struct rrt_header *header)
 {
     header->xcr0 |= 3ull << 17 | 7u << 5;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Does DBI_COUNT report every line of memory that changed? Full copies tell. */
+/* Whether DBI_COUNT reports every line of memory that changed, by comparing full copies. */
 #ifndef TESTS_REPLAY_WRITTEN_LINES_H
 #define TESTS_REPLAY_WRITTEN_LINES_H
 

@@ -20,7 +20,7 @@ size_t file_size(const char *dir, const char *name);
  * back): how many of these readings failed. Any answer that is not allowed fails the test. */
 size_t cut_everywhere(const char *dir, const char *name, size_t step);
 
-/* The same with one bit flipped in each reading. */
+/* cut_everywhere() with one bit flipped in each reading. */
 size_t flip_everywhere(const char *dir, const char *name, size_t step_bits);
 
 #endif

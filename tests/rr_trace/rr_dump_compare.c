@@ -150,7 +150,7 @@ static int expect_registers(struct comparison *c, const struct rrt_frame *frame)
     return expect_ymm(c, frame, c->line + length);
 }
 
-/* As printf's %p does it in glibc, which rr uses here. */
+/* A pointer's text as printf's %p gives it in glibc, which rr uses here. */
 static const char *pointer_text(char text[24], uint64_t value)
 {
     snprintf(text, 24, value ? "0x%" PRIx64 : "(nil)", value);

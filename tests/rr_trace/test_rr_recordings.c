@@ -69,7 +69,7 @@ static void open_all_backing_files(struct wetdbg_recording *trace)
     assert_true(opened > 0);
 }
 
-/* What holds of every recording. */
+/* Checks what holds of every recording. */
 static void check_recording(const char *dir)
 {
     struct rr_dump_counts counts;

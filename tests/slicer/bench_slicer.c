@@ -49,7 +49,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 29;
 }
 
-/* Of what does not depend on how lines are found or sorted. */
+/* A digest of what does not depend on how lines are found or sorted. */
 static uint64_t digest_of(const struct bench *bench, const struct wetdbg_slice *slice)
 {
     uint64_t hash = 1, end = wetdbg_get_info(bench->wet)->instructions + 1;

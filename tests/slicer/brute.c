@@ -238,7 +238,7 @@ static void use_regs(struct brute *b, const struct ins_regset *set, enum wetdbg_
     }
 }
 
-/* Of a register in `halves` only four bytes. */
+/* Uses values; of a register in `halves` only four bytes. */
 static void use_values(struct brute *b, const struct ins_flow *flow)
 {
     size_t first = b->uses.count, kept = first;

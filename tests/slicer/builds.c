@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* After what it needs. */
+/* cmocka.h needs the headers above. */
 #include <cmocka.h>
 
 #define STEPS_MAX 400000

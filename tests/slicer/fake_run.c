@@ -579,7 +579,7 @@ static int finish_call(struct wetdbg *wet, uint32_t slot, int status)
     return GOES_ON;
 }
 
-/* What the kernel may be about to write. */
+/* Keeps what the kernel may be about to write. */
 static void keep_buffers(struct wetdbg *wet, const struct user_regs_struct *call)
 {
     struct user_regs_struct in = *call;
@@ -616,7 +616,7 @@ static int step_call(struct wetdbg *wet, uint32_t slot)
     return finish_call(wet, slot, status);
 }
 
-/* All turns of a rep instruction. */
+/* Steps one instruction, a rep instruction with all its turns. */
 static int step_plain(struct wetdbg *wet, uint32_t slot, const struct code *code)
 {
     struct fake_task *task = &wet->tasks[slot];
@@ -788,7 +788,7 @@ static void child(char *const argv[], const char *input, bool no_clone3)
     _exit(127);
 }
 
-/* Whose turn it was, and who lived to the end. */
+/* Notes whose turn it was, and who lived to the end. */
 static void finish_threads(struct wetdbg *wet)
 {
     for (size_t i = 0; i < wet->threads.count; i++)

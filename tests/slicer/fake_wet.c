@@ -182,7 +182,8 @@ static void open_interval(struct wetdbg *wet, struct wet_interval *interval, siz
     PUSH(wet->first_slots, wet->exec_slots.count);
 }
 
-/* What is no instruction's doing comes between a jump and what its task executes next. */
+/* Forgets jumps: what is no instruction's doing comes between a jump and what its task executes
+ * next. */
 static void forget_jumps(const struct wetdbg *wet, wetdbg_time time, size_t *happening,
                          wetdbg_time *jumps)
 {
@@ -204,7 +205,7 @@ static int jump_order(const void *a, const void *b)
     return x->target < y->target ? -1 : x->target > y->target;
 }
 
-/* Where indirect jumps went, each pair once. */
+/* Lists where indirect jumps went, each pair once. */
 static void list_jumps(struct wetdbg *wet)
 {
     wetdbg_time jumps[FAKE_TASKS_MAX] = {0};

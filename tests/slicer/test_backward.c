@@ -17,7 +17,7 @@
 #include "tests/slicer/brute.h"
 #include <wetdbg/errors.h>
 
-/* After what it needs. */
+/* cmocka.h needs the headers above. */
 #include <cmocka.h>
 
 #define STEPS_MAX      400000
@@ -36,7 +36,7 @@ static uint64_t next_random(uint64_t *state)
     return *state ^= *state << 17;
 }
 
-/* In turn: all that an instance uses, a register, the bytes that it is about to read. */
+/* Chooses in turn all that an instance uses, a register, the bytes that it is about to read. */
 static void choose(const struct wetdbg *wet, struct brute_criterion *criteria)
 {
     uint64_t seed = 88172645463325252u, steps = wetdbg_get_info(wet)->instructions;

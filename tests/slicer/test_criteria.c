@@ -15,7 +15,7 @@
 #include "tests/slicer/fake_wet.h"
 #include <wetdbg/errors.h>
 
-/* After what it needs. */
+/* cmocka.h needs the headers above. */
 #include <cmocka.h>
 
 #define STEPS_MAX 400000
@@ -244,7 +244,8 @@ static void check_place(struct wetdbg *wet, const struct wetdbg_standpoint *from
     wetdbg_criterion_free(criterion);
 }
 
-/* In the third call of average(values, &count), whose arguments are still in registers. */
+/* The time is in the third call of average(values, &count), whose arguments are still in
+ * registers. */
 static void places_are_those_of_the_time(void **state)
 {
     char *argv[] = {find_build("prog_crash_fpe"), NULL}, text[64];

@@ -15,7 +15,7 @@
 #include "tests/slicer/builds.h"
 #include <wetdbg/errors.h>
 
-/* After what it needs. */
+/* cmocka.h needs the headers above. */
 #include <cmocka.h>
 
 static const char *const cases[] = {"table", "tail", "longjmp", "fault", "raise"};

@@ -20,7 +20,7 @@
 #include "wet/model/model.h"
 #include <wetdbg/errors.h>
 
-/* After what it needs. */
+/* cmocka.h needs the headers above. */
 #include <cmocka.h>
 
 #define STEPS_MAX 600000

@@ -16,7 +16,7 @@
 #include "wet/model/model.h"
 #include <wetdbg/errors.h>
 
-/* After what it needs. */
+/* cmocka.h needs the headers above. */
 #include <cmocka.h>
 
 #define STEPS_MAX 1000000
@@ -122,7 +122,7 @@ static void arguments_are_followed_across_lazy_binding(void **state)
             assert_int_equal(tally.loader, 0);
             assert_true(tally.integer > 0);
             assert_true(tally.number > 0);
-            /* Of both makers and of both functions elsewhere. */
+            /* There are instances of both makers and of both functions elsewhere. */
             assert_true(kinds != WETDBG_SLICE_FULL || tally.calls == 4);
         }
 }

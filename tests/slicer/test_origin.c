@@ -20,7 +20,7 @@
 #include <wetdbg/errors.h>
 #include <wetdbg/origin.h>
 
-/* After what it needs. */
+/* cmocka.h needs the headers above. */
 #include <cmocka.h>
 
 #define STEPS_MAX 400000
@@ -158,7 +158,7 @@ static void check_byte(struct wetdbg *wet, uint64_t address)
     wetdbg_origin_free(origin);
 }
 
-/* All at once: each byte ends in one of the reads. */
+/* Checks all bytes at once: each ends in one of the reads. */
 static void check_together(struct wetdbg *wet, uint64_t address)
 {
     struct wetdbg_origin *origin = ask(wet, wetdbg_get_info(wet)->instructions, NULL, address, 64);

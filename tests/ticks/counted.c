@@ -49,7 +49,7 @@ static int stop_note(void *arg, const struct evq_entry *entry, uint64_t time, ui
     return wd_buf_append(&replay->events, &stop, sizeof(stop));
 }
 
-/* As rep_engine_from_feed() does, but for the ticks. */
+/* Starts an engine as rep_engine_from_feed() does, but for the ticks. */
 static int engine_start(struct unit_replay *replay)
 {
     struct rep_start start;

@@ -41,7 +41,8 @@ const struct counted_stop *counted_stops(const struct counted_run *run, size_t *
  * could not be replayed; run->stops are those so far, to be freed in either case. */
 int counted_run_make(const char *dir, struct counted_run *run);
 
-/* The same for every program of the recording; the runs so far are to be freed in either case. */
+/* Makes the runs of every program of the recording; the runs so far are to be freed in either
+ * case. */
 int counted_runs_make(const char *dir, struct counted_runs *runs);
 void counted_runs_fini(struct counted_runs *runs);
 

@@ -60,7 +60,7 @@ static void extra_drop(const struct counted_run *first, struct counted_run *seco
     second->stops.size_bytes = kept * sizeof(*after);
 }
 
-/* How many places were found by ticks alone. */
+/* Compares runs; how many places were found by ticks alone. */
 static unsigned runs_compare(const struct subject *subject, const struct counted_run *first,
                              const struct counted_run *second)
 {

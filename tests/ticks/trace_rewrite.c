@@ -39,7 +39,7 @@ static void link_files(const char *from, const char *to)
     closedir(dir);
 }
 
-/* As it was packed: the segment table, then each segment on its own. */
+/* Packs a message as it was: the segment table, then each segment on its own. */
 static void message_pack(struct wd_buf *out, const struct rrt_message *message)
 {
     uint64_t table[RRT_MESSAGE_MAX_SEGMENTS / 2 + 1] = {message->segment_count - 1};

@@ -22,7 +22,7 @@ static void put(FILE *out, const struct unit_section *section, size_t size)
     fwrite(section->bytes.data, 1, size, out);
 }
 
-/* Without contents no file is a module. */
+/* Makes no file a module: the seed has no contents of files. */
 static void modules_forget(struct wd_buf *files)
 {
     for (size_t at = 0; at + sizeof(struct wet_file_record) <= files->size_bytes;) {

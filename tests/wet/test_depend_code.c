@@ -14,7 +14,7 @@
 #include "wet/depend/depend_priv.h"
 #include <wetdbg/errors.h>
 
-/* After what it needs. */
+/* cmocka.h needs the headers above. */
 #include <cmocka.h>
 
 #define EXECUTIONS 60000u

@@ -148,7 +148,8 @@ static bool all_mapped(const struct model *model, unsigned at, unsigned count)
     return true;
 }
 
-/* As mremap: in place, or to a range that does not overlap; `keep` leaves zeros behind. */
+/* Does what mremap does: in place, or to a range that does not overlap; `keep` leaves zeros
+ * behind. */
 static void op_remap(struct fixture *fixture, unsigned from, unsigned count, unsigned to,
                      unsigned to_count, bool keep)
 {
@@ -286,7 +287,7 @@ static void space_discarded_pages_have_their_first_contents(void **state)
     assert_int_equal(word_at(fixture, 2)[1], 0);
 }
 
-/* What windows that are built at once rest on. */
+/* Windows that are built at once rest on this. */
 static void space_in_private_memory_is_each_process_own(void **state)
 {
     struct fixture *fixture = *state;
@@ -411,7 +412,7 @@ static void changes_damaged_list_is_refused_whole(void **state)
     wd_buf_fini(&bytes);
 }
 
-/* One word on each page of more than there is room for: none of them is changed. */
+/* One word is to change on each of more pages than there is room for: none of them is changed. */
 static void changes_that_take_too_much_memory_are_not_made(void **state)
 {
     struct fixture *fixture = *state;
@@ -484,7 +485,7 @@ static int count_reads(void *arg, uint64_t file, uint64_t off, uint8_t *to, uint
     return 0;
 }
 
-/* Not byte by byte through TiBs that only a damaged table speaks of. */
+/* The space does not go byte by byte through TiBs that only a damaged table speaks of. */
 static void space_beyond_a_files_end_nothing_is_read(void **state)
 {
     struct fixture *fixture = *state;

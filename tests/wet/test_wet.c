@@ -99,7 +99,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return (hash ^ value) * 0x9e3779b97f4a7c15ull + (hash >> 29);
 }
 
-/* Over everything in an interval. */
+/* A hash over everything in an interval. */
 static uint64_t interval_hash(struct wetdbg *wet, uint64_t k)
 {
     const struct wet_interval *interval;

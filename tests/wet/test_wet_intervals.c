@@ -286,7 +286,8 @@ static void section_spoil(FILE *file, const struct wet_section *section)
     free(bytes);
 }
 
-/* So how long it takes depends neither on the number of intervals nor on the size of debug files. */
+/* How long opening takes depends neither on the number of intervals nor on the size of debug
+ * files. */
 static void opening_reads_no_interval_and_no_debug_file(void **state)
 {
     const struct fixture *fixture = *state;

@@ -19,8 +19,8 @@ static void on_alarm(int signo)
     alarms = alarms + 1;
 }
 
-/* Some hundred cycles that leave no trace in registers or memory: few turns until the alarm, so
- * that whoever looks for its place turn by turn is done soon. */
+/* Spends some hundred cycles that leave no trace in registers or memory: few turns until the alarm,
+ * so that whoever looks for its place turn by turn is done soon. */
 static inline void linger(void)
 {
     __asm__ volatile("fldpi\n\tfsin\n\tfstp %%st(0)\n\t"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The same with a counter in allocated memory, and registers that repeat. */
+/* The loop of signal_waitloop.c with its counter in allocated memory, and registers that repeat. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

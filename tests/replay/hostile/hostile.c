@@ -135,7 +135,7 @@ static void hash_fill(struct agt_ctx *ctx)
     }
 }
 
-/* As a program does that changes its own code all the time. */
+/* Asks without end, as a program does that changes its own code all the time. */
 __attribute__((noreturn)) static void nag(struct agt_mail *mail)
 {
     for (;;) {
@@ -167,7 +167,7 @@ __attribute__((noreturn)) static void lines_send(struct agt_ctx *ctx)
     }
 }
 
-/* What was collected since the run began. */
+/* Changes what was collected since the run began. */
 static void ring_change(const struct agt_ctx *ctx)
 {
     uint64_t *word = (uint64_t *)((uint8_t *)ctx + ctx->ring_start);
@@ -178,7 +178,7 @@ static void ring_change(const struct agt_ctx *ctx)
     }
 }
 
-/* In place of the store that gives the turn away. */
+/* Stands in place of the store that gives the turn away. */
 static void turn_give(uint32_t *turn, uint32_t value)
 {
     struct agt_ctx *ctx =

@@ -39,7 +39,7 @@ static void move_by_string_down(unsigned char *to, const unsigned char *from, si
     __asm__ volatile("std\nrep movsb\ncld" : "+D"(to), "+S"(from), "+c"(size)::"memory");
 }
 
-/* Through registers, halves of them, and the stack. */
+/* Passes a value through registers, halves of them, and the stack. */
 static unsigned long pass(unsigned long value, unsigned char byte)
 {
     unsigned long result, other = 0;
