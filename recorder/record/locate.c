@@ -133,11 +133,7 @@ int rec_locate_rr(char **path)
 
 /* Where the preload lies, seen from the folder of the program's file, and from that of libwetdbg.so. */
 static const char *const from_program[] = {
-    "../lib/wetdbg",
-    "../lib/x86_64-linux-gnu/wetdbg",
-    "../lib64/wetdbg",
-    "../recorder/ticks",
-    NULL,
+    "../lib/wetdbg", "../lib/x86_64-linux-gnu/wetdbg", "../lib64/wetdbg", "../recorder/ticks", NULL,
 };
 static const char *const from_library[] = {"wetdbg", "../recorder/ticks", NULL};
 
