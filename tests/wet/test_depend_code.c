@@ -319,6 +319,61 @@ static void depend_shadow_what_is_given_back_has_no_labels(void **state)
     free(shadow);
 }
 
+/* ---- what the finder trusts, broken ---- */
+
+static void assert_reason(int err, const char *reason)
+{
+    assert_int_equal(err, -WETDBG_ERR_MACHINE);
+    if (!strstr(wetdbg_error(err), reason))
+        fail_msg("\"%s\" does not say \"%s\"", wetdbg_error(err), reason);
+}
+
+static void depend_groups_that_are_broken_are_told_why(void **state)
+{
+    struct dep_groups groups, whole;
+    struct ins_regset set = {0}, changed = {0};
+    (void)state;
+    dep_groups_init(&whole);
+    assert_int_equal(dep_groups_validate(&whole), 0);
+    ins_regset_add(&set, INS_LOC_GPR);
+    ins_regset_add(&set, INS_LOC_VEC + 1);
+    dep_groups_refine(&whole, &set, &changed);
+    assert_int_equal(dep_groups_validate(&whole), 0);
+    groups = whole;
+    groups.of[INS_LOC_GPR] = 5;
+    assert_reason(dep_groups_validate(&groups), "location 0 is not in its group 5");
+    groups = whole;
+    ins_regset_add(&groups.sets[1], INS_LOC_VEC);
+    assert_reason(dep_groups_validate(&groups), "groups have");
+    groups = whole;
+    groups.count = INS_LOC_COUNT + 1;
+    assert_reason(dep_groups_validate(&groups), "groups of");
+}
+
+static void depend_stretch_that_is_broken_is_told_why(void **state)
+{
+    struct mark {
+        struct dep_mark mark;
+        struct evq_entry entry;
+    } marks[] = {{{4}, {.bytes = sizeof(struct evq_entry)}},
+                 {{9}, {.bytes = sizeof(struct evq_entry)}}};
+    struct dep_stretch stretch = {.marks = {(uint8_t *)marks, sizeof(marks), sizeof(marks)}};
+    (void)state;
+    assert_int_equal(dep_stretch_validate(&stretch), 0);
+    marks[1].mark.ring_words = 3;
+    assert_reason(dep_stretch_validate(&stretch), "is before another one");
+    marks[1].mark.ring_words = 4;
+    assert_int_equal(dep_stretch_validate(&stretch), 0);
+    marks[1].entry.bytes++;
+    assert_reason(dep_stretch_validate(&stretch), "is not whole");
+    marks[1].entry.bytes = 0;
+    assert_reason(dep_stretch_validate(&stretch), "is not whole");
+    stretch.marks.size_bytes -= 8;
+    assert_reason(dep_stretch_validate(&stretch), "is not whole");
+    stretch.running = EVQ_TASKS_MAX;
+    assert_reason(dep_stretch_validate(&stretch), "ends in task");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +383,8 @@ int main(void)
         cmocka_unit_test(depend_code_an_address_that_is_none_does_no_harm),
         cmocka_unit_test(depend_shadow_moved_labels_are_those_of_the_old_place),
         cmocka_unit_test(depend_shadow_what_is_given_back_has_no_labels),
+        cmocka_unit_test(depend_groups_that_are_broken_are_told_why),
+        cmocka_unit_test(depend_stretch_that_is_broken_is_told_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

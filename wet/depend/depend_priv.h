@@ -126,6 +126,9 @@ void dep_groups_init(struct dep_groups *groups);
 void dep_groups_refine(struct dep_groups *groups, const struct ins_regset *set,
                        struct ins_regset *changed);
 
+/* Each location is in the one set that `of` says. 0, or what is wrong; for wd_checked() and tests. */
+int dep_groups_validate(const struct dep_groups *groups);
+
 /* Makes a node of a fragment. 0 or -ENOMEM. */
 int dep_node_make(const struct dbi_fragment *fragment, struct dep_node **out);
 /* Makes a node's inputs anew, for these groups, and tells the lists. 0 or -ENOMEM. */
@@ -247,6 +250,9 @@ struct dep_stretch {
 };
 
 int dep_finder_pass(struct dep_finder *finder, const struct dep_stretch *stretch);
+
+/* Marks are whole, and in the order of the ring; who ran last is a task. 0, or what is wrong. */
+int dep_stretch_validate(const struct dep_stretch *stretch);
 
 /* ---- events.c: what an event defines ---- */
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/checked.h"
 #include "recorder/insn/insn_ranges.h"
 #include "wet/depend/depend_priv.h"
 #include <wetdbg/errors.h>
@@ -47,6 +48,23 @@ void dep_groups_refine(struct dep_groups *groups, const struct ins_regset *set,
             groups->of[i] = (uint8_t)groups->count;
         groups->sets[groups->count++] = in;
     }
+}
+
+int dep_groups_validate(const struct dep_groups *groups)
+{
+    unsigned total = 0;
+
+    if (groups->count > INS_LOC_COUNT)
+        return wd_fail_defect("%u groups of %u locations", groups->count, INS_LOC_COUNT);
+    for (unsigned l = 0; l < INS_LOC_COUNT; l++)
+        if (groups->of[l] >= groups->count || !ins_regset_has(&groups->sets[groups->of[l]], l))
+            return wd_fail_defect("location %u is not in its group %u", l, groups->of[l]);
+    for (unsigned g = 0; g < groups->count; g++)
+        for (unsigned i = 0; i < 4; i++)
+            total += (unsigned)__builtin_popcountll(groups->sets[g].bits[i]);
+    if (total != INS_LOC_COUNT)
+        return wd_fail_defect("groups have %u locations of %u", total, INS_LOC_COUNT);
+    return 0;
 }
 
 /* ---- reading the code ---- */

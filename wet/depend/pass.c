@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/array.h"
+#include "common/checked.h"
 #include "recorder/insn/insn_ranges.h"
 #include "wet/depend/depend_priv.h"
 #include "wet/trace/stored_entry.h"
@@ -180,7 +181,8 @@ static int groups_refine(struct dep_finder *finder, const struct dep_node *node)
     if (ins_regset_is_empty(&changed))
         return 0;
     codes_forget(finder, &changed);
-    return block_give(finder);
+    int err = wd_checked(dep_groups_validate(&finder->groups));
+    return err ? err : block_give(finder);
 }
 
 static int node_meet(struct dep_finder *finder, size_t id)
@@ -370,10 +372,31 @@ static uint32_t runner_find(const struct dep_stretch *stretch, size_t ahead)
     return stretch->running;
 }
 
+int dep_stretch_validate(const struct dep_stretch *stretch)
+{
+    uint64_t words = 0;
+
+    if (stretch->running >= EVQ_TASKS_MAX)
+        return wd_fail_defect("a stretch ends in task %u", stretch->running);
+    for (size_t m = 0, bytes; m < stretch->marks.size_bytes; m += bytes) {
+        const struct dep_mark *mark = (const void *)(stretch->marks.data + m);
+        const struct evq_entry *entry = (const struct evq_entry *)(mark + 1);
+        size_t left = stretch->marks.size_bytes - m;
+        if (left < sizeof(*mark) + sizeof(*entry) || entry->bytes < sizeof(*entry) ||
+            entry->bytes > left - sizeof(*mark))
+            return wd_fail_defect("the mark at byte %zu of a stretch is not whole", m);
+        if (mark->ring_words < words)
+            return wd_fail_defect("the mark at byte %zu of a stretch is before another one", m);
+        words = mark->ring_words;
+        bytes = sizeof(*mark) + entry->bytes;
+    }
+    return 0;
+}
+
 int dep_finder_pass(struct dep_finder *finder, const struct dep_stretch *stretch)
 {
     size_t at = 0;
-    int err = 0;
+    int err = wd_checked(dep_stretch_validate(stretch));
 
     for (size_t m = 0; !err && m < stretch->marks.size_bytes;) {
         const struct dep_mark *mark = (const void *)(stretch->marks.data + m);
