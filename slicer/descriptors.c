@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "slicer/descriptors.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -149,6 +150,7 @@ static int table_inherit(struct slc_files *files, uint32_t parent, uint32_t chil
 
 static int transfer_add(struct slc_files *files, struct slc_transfer transfer)
 {
+    assert(transfer.file < files->file_count);
     if (wd_grow(files->transfers, files->transfer_capacity, files->transfer_count + 1))
         return -ENOMEM;
     files->transfers[files->transfer_count++] = transfer;
@@ -189,6 +191,7 @@ static int pass_bytes(struct slc_files *files, struct table *table, const struct
 static int pass_truncate(struct slc_files *files, uint32_t index, const struct call *call,
                          uint64_t length)
 {
+    assert(index < files->file_count);
     files->files[index].end = length;
     return transfer_add(files, (struct slc_transfer){.time = call->time,
                                                      .kind = SLC_TRANSFER_TRUNCATE,

@@ -2,6 +2,7 @@
 /* A slice's members and the questions that can be asked about them. */
 #include "slicer/slice.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,8 @@ void slc_slice_restart(struct wetdbg_slice *slice)
 
 static int keep_member(struct slc_span *span, struct slc_member member)
 {
+    assert(!span->member_count ||
+           span->members[span->member_count - 1].time_off >= member.time_off);
     if (wd_grow(span->members, span->member_capacity, span->member_count + 1))
         return -ENOMEM;
     span->members[span->member_count++] = member;
@@ -105,6 +108,7 @@ int slc_slice_make_bits(struct wetdbg_slice *slice, const struct wet_interval *i
 {
     struct slc_span *span = &slice->spans[interval->index];
 
+    assert(interval->index < slice->span_count);
     if (!span->bits) {
         span->first_time = interval->first_time;
         span->instructions = interval->instructions;
@@ -121,6 +125,7 @@ int slc_slice_add(struct wetdbg_slice *slice, const struct wet_interval *interva
     uint64_t off = time - interval->first_time, *bits;
     uint32_t distance = slice->options.record_parents ? want->distance : WETDBG_DISTANCE_UNKNOWN;
 
+    assert(pc_index < slice->code->pc_count);
     if (off >= interval->instructions)
         return wetdbg_fail(-WETDBG_ERR_CORRUPT, "interval %llu holds time %llu beyond its end",
                            (unsigned long long)interval->index, (unsigned long long)time);
@@ -162,6 +167,7 @@ int slc_slice_collect(struct wetdbg_slice *slice)
 
 uint64_t *slc_slice_bits(const struct wetdbg_slice *slice, const struct wet_interval *interval)
 {
+    assert(interval->index < slice->span_count);
     return slice->spans[interval->index].bits;
 }
 

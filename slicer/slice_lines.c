@@ -3,6 +3,7 @@
  * Instances by source line. The key is (file, line); code without line information is put together
  * by function and module. Which line an address belongs to is asked once in a session.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ static uint32_t *line_slot(const struct slc_code *code, const struct wetdbg_slic
 {
     uint32_t hash = hash_text(2166136261u ^ line->line * 40503u, line->file);
 
+    assert(code->line_count < code->by_line.capacity);
     if (!line->file)
         hash = hash_text(hash_text(hash, line->function), line->module);
     return wd_index_find(&code->by_line, hash ^ hash >> 15, n, same_line(&code->lines[n], line));
@@ -89,6 +91,7 @@ uint32_t slc_code_line(struct slc_code *code, uint32_t index)
 {
     struct slc_pc *pc = &code->pcs[index];
 
+    assert(index < code->pc_count);
     if (pc->line != SLC_UNKNOWN)
         return pc->line;
     struct wetdbg_slice_line line = describe(code->model, pc->pc);

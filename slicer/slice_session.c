@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "slicer/slice_session.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ int wetdbg_slice_session_new(struct wetdbg *wet, struct wetdbg_slice_session **o
 
 void slc_session_hold(struct wetdbg_slice_session *session)
 {
+    assert(session->users);
     session->users++;
 }
 
@@ -45,6 +47,7 @@ void wetdbg_slice_session_free(struct wetdbg_slice_session *session)
 
 uint64_t *slc_session_bits(struct wetdbg_slice_session *session, size_t words)
 {
+    assert(words);
     for (size_t i = session->spare_count; i-- > 0;) {
         struct slc_spare spare = session->spares[i];
         if (spare.words != words)
@@ -59,6 +62,7 @@ uint64_t *slc_session_bits(struct wetdbg_slice_session *session, size_t words)
 
 void slc_session_give_bits(struct wetdbg_slice_session *session, uint64_t *bits, size_t words)
 {
+    assert(bits && words);
     if (session->spare_words + words > SLC_SPARE_WORDS ||
         wd_grow(session->spares, session->spare_capacity, session->spare_count + 1)) {
         free(bits);
@@ -72,6 +76,7 @@ struct slc_code *slc_session_code(struct wetdbg_slice_session *session, enum slc
 {
     struct slc_code *code = &session->codes[which];
 
+    assert(which < SLC_SESSION_CODES);
     if (!code->wet) {
         int err =
             slc_code_init(code, session->wet, which != SLC_CODE_USERS, which != SLC_CODE_PLAIN);

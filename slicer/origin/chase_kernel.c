@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What came from outside the instructions, for one value; slicer/scan/kernel.c has the rules. */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -383,6 +384,7 @@ int slc_chase_event(struct slc_chase *chase, size_t index)
     uint32_t task = UNKNOWN_TASK;
     int err = 0;
 
+    assert(index < chase->interval->event_count);
     if (event->task >= EVQ_TASKS_MAX)
         return wetdbg_fail(-WETDBG_ERR_CORRUPT, "an event names task %u", event->task);
     if (entry->kind == EVQ_SYSCALL_ENTER || entry->kind == EVQ_SYSCALL_EXIT) {

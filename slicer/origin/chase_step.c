@@ -5,6 +5,7 @@
  * All flows look at where the bytes are after the instruction, and only then are they moved: xchg
  * has two flows that change places.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -399,6 +400,7 @@ int slc_chase_step(struct slc_chase *chase, const struct wet_exec *exec,
     unsigned skipped = 0;
     int err = 0;
 
+    assert(statement < node->statement_count);
     if (chase->has_calls)
         complete_calls(&step);
     if (!hits_any(&step))

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,11 +241,13 @@ static void add_range(struct slc_chase *chase, uint64_t address)
             return;
         }
     }
+    assert(chase->range_count < WETDBG_VALUE_BYTES_MAX);
     chase->ranges[chase->range_count++] = (struct ins_range){address, 1};
 }
 
 void slc_chase_sum(struct slc_chase *chase)
 {
+    assert(chase->origin->size <= WETDBG_VALUE_BYTES_MAX);
     chase->regs = (struct ins_regset){0};
     chase->range_count = 0;
     chase->has_registers = chase->has_calls = chase->has_asides = false;
@@ -286,6 +289,7 @@ void slc_chase_note_code(struct slc_chase *chase, const uint8_t *code, uint8_t b
 
 void slc_hop_add(struct wetdbg_hop *hop, unsigned i, struct wetdbg_spot to, struct wetdbg_spot from)
 {
+    assert(i < WETDBG_VALUE_BYTES_MAX && !(hop->bytes >> i & 1));
     if (hop->bytes == 0) {
         hop->to = to;
         hop->from = from;

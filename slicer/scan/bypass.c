@@ -5,6 +5,7 @@
  */
 #include "slicer/scan/bypass.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -50,6 +51,7 @@ int slc_bypass_know(struct slc_bypass *bypass, const wetdbg_time *refused, size_
 {
     int err = 0;
 
+    assert(!bypass->refused_count);
     for (size_t i = 0; i < count && !err; i++)
         err = refuse(bypass, refused[i]);
     bypass->refused_sorted = bypass->refused_count;
@@ -77,6 +79,7 @@ struct slc_saved *slc_bypass_saved_new(struct slc_bypass *bypass)
 int slc_bypass_pop(struct slc_bypass *bypass, struct slc_memory *memory, struct slc_regs *regs,
                    uint32_t task, unsigned reg, uint64_t slot, wetdbg_time time)
 {
+    assert(reg < INS_GPR_COUNT);
     if (slot % 8 || slc_bypass_is_refused(bypass, time) || is_marked(memory, slot))
         return 0;
     struct slc_saved *saved = slc_bypass_saved_new(bypass);
@@ -103,6 +106,7 @@ int slc_bypass_wait(struct slc_bypass *bypass, struct slc_memory *memory, uint32
 {
     struct slc_saved *saved = slc_bypass_saved_new(bypass);
 
+    assert(slot % 8 == 0 && word >> 16 < INS_GPR_COUNT);
     if (!saved || slc_memory_mark_slot(memory, slot))
         return -ENOMEM;
     *saved = (struct slc_saved){.slot = slot,
@@ -120,6 +124,7 @@ void slc_bypass_end(struct slc_bypass *bypass, struct slc_memory *memory, struct
 {
     const struct slc_saved *last = &bypass->saved[bypass->count - 1];
 
+    assert(bypass->count && saved >= bypass->saved && saved <= last);
     slc_memory_unmark_slot(memory, saved->slot);
     for (; saved < last; saved++)
         saved[0] = saved[1];
@@ -129,11 +134,13 @@ void slc_bypass_end(struct slc_bypass *bypass, struct slc_memory *memory, struct
 /* Bytes of piece p. */
 static uint32_t values_of(const struct slc_saved *saved, unsigned p)
 {
+    assert(p < INS_GPR_PIECES);
     return saved->values >> slc_gpr_shape.start[p] & slc_gpr_shape.mask[p];
 }
 
 static void give_back(const struct slc_saved *saved, struct slc_regs *regs)
 {
+    assert(saved->reg < INS_GPR_COUNT);
     for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
         unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * saved->reg + p;
         slc_regs_add_mask(regs, loc, values_of(saved, p), &saved->value[p]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "slicer/scan/change.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,11 +44,13 @@ static int list_words(const struct slc_memory *memory, const struct slc_footprin
 int slc_words_list(const struct slc_memory *memory, const struct slc_footprint *footprint,
                    struct slc_word_list *list)
 {
+    assert(!memory->is_hiding);
     return list_words(memory, footprint, false, list);
 }
 
 void slc_change_begin(struct slc_memory *memory, const struct slc_footprint *footprint)
 {
+    assert(memory->is_logged && !memory->is_hiding && !memory->logs);
     for (size_t p = 0; p < footprint->page_count; p++) {
         const struct slc_footprint_page *own = &footprint->pages[p];
         struct slc_page *page = slc_page_find(memory, own->number);
@@ -100,6 +103,7 @@ static int keep_additions(struct slc_change *change, const struct slc_memory *me
 int slc_change_make(struct slc_change *change, const struct slc_memory *memory,
                     const struct slc_footprint *footprint, const struct slc_word_list *before)
 {
+    assert(memory->is_hiding && !change->before.words && !change->added);
     change->before.words = malloc((before->count + 1) * sizeof(*before->words));
     if (!change->before.words)
         return -ENOMEM;
@@ -142,6 +146,7 @@ static void change_word(struct slc_memory *memory, struct slc_page *page, unsign
 {
     uint64_t *word = &page->bytes[group], after = (*word & ~dropped) | added;
 
+    assert(memory->word_count || !*word);
     memory->word_count += (after != 0) - (uint64_t)(*word != 0);
     *word = after;
 }
@@ -152,6 +157,8 @@ static void change_slots(struct slc_memory *memory, struct slc_page *page, unsig
     uint64_t *slots = &page->slots[group / 8];
     unsigned shift = group % 8 * 8;
 
+    assert((*slots >> shift & dropped) == dropped);
+    assert(!(*slots >> shift & ~dropped & added));
     *slots = (*slots & ~((uint64_t)dropped << shift)) | (uint64_t)added << shift;
     memory->slot_count += (uint64_t)__builtin_popcount(added);
     memory->slot_count -= (uint64_t)__builtin_popcount(dropped);
@@ -162,6 +169,7 @@ static uint64_t mask_of(const struct slc_footprint *footprint, const struct slc_
     const struct slc_footprint_page *page = &footprint->pages[word->page];
     uint64_t below = page->groups & ((UINT64_C(1) << word->group) - 1);
 
+    assert(page->groups >> word->group & 1);
     return footprint->masks[page->first + (size_t)__builtin_popcountll(below)];
 }
 

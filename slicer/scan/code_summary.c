@@ -9,6 +9,7 @@
  */
 #include "slicer/scan/code_summary.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,6 +281,7 @@ struct slc_node *slc_code_make_node(struct slc_code *code, uint32_t id)
 
 static uint32_t *pc_slot(const struct slc_code *code, uint64_t pc)
 {
+    assert(code->pc_count < code->by_pc.capacity);
     return wd_index_find(&code->by_pc, wd_hash_u64(pc) >> 32, n, code->pcs[n].pc == pc);
 }
 
@@ -323,6 +325,7 @@ static uint32_t intern_class(struct slc_code *code, const uint64_t *branches, si
     uint64_t hash = count;
     struct slc_class klass = {.count = count};
 
+    assert(code->class_count);
     if (count == 0)
         return 0;
     for (size_t i = 0; i < count; i++) {
@@ -372,6 +375,7 @@ uint32_t slc_code_class(struct slc_code *code, uint32_t index)
     const uint64_t *branches = NULL;
     size_t count = 0;
 
+    assert(index < code->pc_count);
     if (entry->klass != SLC_UNKNOWN)
         return entry->klass;
     if (judge(code, entry->pc))

@@ -5,6 +5,7 @@
  */
 #include "slicer/scan/fast.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #define WORDS(op) ((op)->flags & SLC_OP_NARROW ? 1u : 4u)
@@ -24,6 +25,7 @@ static void draft_ending(struct slc_scan *scan, const struct wet_exec *exec,
 {
     const struct slc_saved *saved = slc_bypass_find(&scan->bypass, address);
 
+    assert(scan->draft);
     if (saved && saved->reg == op->pushed && saved->task == exec->task && op->store_bytes == 8)
         slc_draft_step(scan->draft, s, op->store_slot, 0, SLC_STEP_PUSH);
     else

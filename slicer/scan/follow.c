@@ -6,6 +6,7 @@
  * The steps are apart because an instruction's uses are places *before* it (add [rax], rcx may use
  * what it defines), and because the distance of an instance is the least over all that want it.
  */
+#include <assert.h>
 #include <errno.h>
 
 #include "common/array.h"
@@ -15,6 +16,7 @@
 
 static int add_run(struct slc_hits *hits, struct slc_run run)
 {
+    assert(run.size_bytes && run.flow < INS_FLOW_MAX);
     if (hits->run_count) {
         struct slc_run *last = &hits->runs[hits->run_count - 1];
         if (last->flow == run.flow && last->operand == run.operand &&
@@ -410,6 +412,7 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
     in.popped = (int8_t)slc_restored_register(node, statement, in.slots, &in.pop_slot);
     bool has_written = task->call_wrote;
 
+    assert(statement < node->statement_count && (!scan->draft || scan->draft->is_void));
     task->call_wrote = false;
     hits->flows = hits->whole = 0;
     hits->run_count = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "slicer/scan/footprint.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,8 +76,10 @@ static int page_at(struct slc_footprint_maker *maker, uint64_t number, size_t *i
         maker->pages[maker->count] = (struct slc_footprint_page){.number = number};
         memset(maker->masks[maker->count], 0, sizeof(*maker->masks));
         *slot = (uint32_t)++maker->count;
+        assert(maker->count * 4 <= maker->by_number.capacity);
     }
     *index = *slot - 1;
+    assert(*index < maker->count);
     return 0;
 }
 
@@ -213,6 +216,7 @@ int slc_footprint_make(struct slc_footprint_maker *maker, struct slc_code *code,
     struct lately lately = {.number = {0}};
     int err = 0;
 
+    assert(first < end && end <= interval->exec_count);
     maker_clear(maker);
     for (size_t i = first; i < end && !err && maker->count <= PAGES_MAX; i++) {
         const struct slc_node *node = slc_code_node(code, interval->execs[i].node);
@@ -251,6 +255,7 @@ bool slc_footprint_has_slot(const struct slc_footprint *footprint, uint64_t slot
     const struct slc_footprint_page *page = page_of(footprint, slot >> SLC_PAGE_BITS);
     unsigned group = slot % SLC_PAGE_BYTES / 64;
 
+    assert(slot % 8 == 0);
     if (!page || !(page->groups >> group & 1))
         return false;
     uint64_t below = page->groups & ((UINT64_C(1) << group) - 1);

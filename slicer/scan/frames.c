@@ -6,6 +6,7 @@
  */
 #include "slicer/scan/frames.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -65,6 +66,7 @@ static void pop(struct slc_frames *frames)
 {
     struct slc_frame *top = slc_frames_top(frames);
 
+    assert(frames->count && top->first <= frames->request_count);
     slc_stash_free(top->stash);
     frames->request_count = top->first;
     if (frames->count > 1)
@@ -90,6 +92,7 @@ int slc_frames_request(struct slc_frames *frames, struct slc_class *classes, uin
     struct slc_frame *top = slc_frames_top(frames);
     struct slc_class *own = &classes[klass];
 
+    assert(klass != SLC_UNKNOWN);
     top->last_klass = klass;
     if (own->mark_frames == frames && own->mark_serial == top->serial) {
         struct slc_request *request = &frames->requests[own->mark_at];
@@ -251,6 +254,7 @@ int slc_frames_pass_handler_end(struct slc_frames *frames, uint64_t ucontext,
 {
     int err = push(frames, SLC_FRAME_SIGNAL, ucontext);
 
+    assert(stash);
     if (err)
         slc_stash_free(stash);
     else
@@ -333,6 +337,7 @@ static int compare_classes(const void *a, const void *b)
 
 static size_t requests_end(const struct slc_frames *frames, size_t index)
 {
+    assert(index < frames->count);
     return index + 1 < frames->count ? frames->frames[index + 1].first : frames->request_count;
 }
 
@@ -340,6 +345,7 @@ int slc_frames_save(const struct slc_frames *frames, size_t from, struct slc_fra
 {
     size_t first = frames->frames[from].first;
 
+    assert(from < frames->count);
     if (copy_reserve(copy, frames->count - from, frames->request_count - first))
         return -ENOMEM;
     copy->count = frames->count - from;
@@ -384,6 +390,7 @@ bool slc_frames_match(const struct slc_frames *frames, const struct slc_frames_c
     size_t count = copy->count - from, base = frames->count - count;
     const uint32_t *classes = copy->classes;
 
+    assert(from <= copy->count);
     if (frames->count < count || (from == 0 && base != 0))
         return false;
     for (size_t i = 0; i < from; i++)
@@ -407,6 +414,7 @@ int slc_frames_replace(struct slc_frames *frames, const struct slc_class *classe
     size_t base = frames->count - count;
     size_t first = frames->frames[base].first;
 
+    assert(count <= frames->count && (copy->count || count < frames->count));
     frames->request_count = first;
     frames->count = base;
     for (size_t i = 0; i < copy->count; i++) {

@@ -7,6 +7,7 @@
  * its end (rt_sigreturn) the registers of before the signal come back, general registers out of the
  * signal frame in memory, where the handler may have changed them, the rest as it was.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +99,7 @@ static int syscall_moved(struct slc_scan *scan, struct slc_task *task, const str
 
 static void move_gpr(struct slc_regs *to, unsigned to_gpr, struct slc_regs *from, unsigned from_gpr)
 {
+    assert(to_gpr < INS_GPR_COUNT && from_gpr < INS_GPR_COUNT);
     for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
         unsigned own = INS_LOC_GPR + INS_GPR_PIECES * from_gpr + p;
         unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * to_gpr + p;
@@ -239,6 +241,7 @@ static int pass_ops(struct slc_scan *scan, struct slc_task *task, const struct e
 /* Where piece `piece` of the i-th saved register lies in a ucontext. */
 static unsigned saved_piece(unsigned i, unsigned piece, uint64_t *off)
 {
+    assert(i < SLC_SAVED_REG_COUNT && piece < INS_GPR_PIECES);
     *off = SLC_SAVED_REGS_OFF + 8 * i + slc_gpr_shape.start[piece];
     return INS_LOC_GPR + INS_GPR_PIECES * slc_saved_order[i] + piece;
 }

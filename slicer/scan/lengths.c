@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "slicer/scan/lengths.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ static struct slc_length *length_at(const struct slc_lengths *lengths, wetdbg_ti
 {
     struct slc_length *list = lengths->list;
 
+    assert(lengths->count < lengths->capacity);
     return &list[wd_hash_find((wd_hash_u64(time) ^ address) >> 20, lengths->capacity, i,
                               list[i].time == 0 ||
                                   (list[i].time == time && list[i].address == address))];

@@ -6,6 +6,7 @@
  */
 #include "slicer/scan/loader.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -18,6 +19,7 @@ struct slc_aside {
 
 static void remove_gpr(struct ins_regset *set, unsigned gpr)
 {
+    assert(gpr < INS_GPR_COUNT);
     struct ins_regset pieces = {0};
     ins_regset_add_gpr(&pieces, gpr, 0, 8);
     ins_regset_remove(set, &pieces);
@@ -65,6 +67,7 @@ static void take_back(struct slc_task *task)
     const struct ins_regset all = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
     struct slc_aside *aside = task->aside;
 
+    assert(aside);
     slc_regs_move(&task->regs, &aside->regs, &all);
     task->aside = aside->outer;
     slc_regs_fini(&aside->regs);

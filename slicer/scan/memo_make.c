@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Making memos: following an execution, and writing down what that does. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,8 @@ static int memo_keep(struct slc_node *node, const struct slc_memo_key *key,
     size_t meetings_bytes = meetings->count * sizeof(*memo->meetings);
     size_t classes_bytes = draft->class_count * sizeof(*memo->classes);
 
+    assert(key->count && key->count <= SLC_MEMO_KEY_MAX);
+    assert(node->statement_count <= 64 && outcome->odd_count <= SLC_MEMO_ODD_MAX);
     size_t bytes = sizeof(*memo) + key_bytes + words_bytes + steps_bytes + odd_bytes +
                    meetings_bytes + classes_bytes;
     memo = aligned_alloc(SLC_MEMO_LINE, (bytes + SLC_MEMO_LINE - 1) & ~(size_t)(SLC_MEMO_LINE - 1));
@@ -174,6 +177,7 @@ static int memo_keep(struct slc_node *node, const struct slc_memo_key *key,
     memo->odd = put(&at, outcome->odd, odd_bytes);
     memo->meetings = put(&at, meetings->list, meetings_bytes);
     memo->classes = put(&at, draft->classes, classes_bytes);
+    assert(at == (uint8_t *)memo + bytes);
     memo->step_count = (uint8_t)draft->step_count;
     memo->odd_count = (uint8_t)outcome->odd_count;
     memo->meeting_count = (uint8_t)meetings->count;
@@ -199,6 +203,7 @@ int slc_memo_make(struct slc_scan *scan, struct slc_task *task, const struct wet
     struct meetings meetings;
     struct outcome outcome;
 
+    assert(!scan->draft && !regs->wants && node->memos.is_fit);
     slc_regs_remove(&passed, &node->defs);
     slc_regs_keep(regs, &node->defs);
     scan->draft = &draft;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "slicer/scan/reach.h"
 
+#include <assert.h>
+
 #include "common/bisect.h"
 #include "slicer/scan/scan.h"
 
@@ -13,6 +15,7 @@ struct slc_reach slc_reach_stretch(const struct slc_scan *scan, size_t end)
 {
     struct slc_reach reach = {.end = end, .number = number_of(scan, end - 1)};
 
+    assert(end && end <= scan->interval->exec_count);
     reach.first = wd_bisect(0, end - 1, i, number_of(scan, i) < reach.number);
     return reach;
 }
@@ -30,6 +33,7 @@ static bool event_before(const struct slc_scan *scan, size_t first, size_t end, 
 {
     const struct wet_interval *interval = scan->interval;
 
+    assert(first < end && *events <= interval->event_count);
     if (!*events ||
         interval->events[*events - 1].time < interval->first_time + interval->execs[first].time_off)
         return false;

@@ -9,6 +9,7 @@
  */
 #include "slicer/scan/scan.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -282,6 +283,7 @@ static int pass_execs(struct slc_scan *scan, size_t first, size_t end, wetdbg_ti
     const struct wet_interval *interval = scan->interval;
     int err = 0;
 
+    assert(first <= end && end <= interval->exec_count);
     while (end > first && !err) {
         size_t stop = end - first > REPORT_EXECS ? end - REPORT_EXECS : first;
         while (end > stop && !err) {
@@ -335,6 +337,7 @@ static int pass_interval(struct slc_scan *scan, const struct wet_interval *inter
 {
     int err = 0;
 
+    assert(!scan->interval);
     scan->interval = interval;
     scan->bits = slc_slice_bits(scan->slice, interval);
     scan->event_at = is_first ? events_before(scan, interval, last) : interval->event_count;
@@ -476,6 +479,7 @@ int slc_scan_run(struct slc_scan *scan)
     bool is_first = true;
     int err = begin(scan);
 
+    assert(scan->criterion->seed_count);
     scan->reported = wd_seconds();
     if (err || last == 0)
         return err ? err : end(scan);

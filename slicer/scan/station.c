@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "slicer/scan/station.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -12,6 +13,7 @@ static struct slc_stations *stations_of(struct wetdbg_slice_session *session,
 {
     size_t count = (interval->instructions >> session->stretch_bits) + 1;
 
+    assert(interval->index < session->interval_count);
     if (!session->places)
         session->places = calloc(session->interval_count + 1, sizeof(struct slc_stations *));
     if (!session->places)
@@ -31,6 +33,7 @@ struct slc_station *slc_station_of(struct wetdbg_slice_session *session,
 {
     struct slc_stations *row = stations_of(session, interval);
 
+    assert(reach->first < reach->end && reach->end <= interval->exec_count);
     if (!row || reach->number >= row->count)
         return NULL;
     struct slc_station **first = &row->at[reach->number], *station = *first;
@@ -51,6 +54,7 @@ int slc_station_describe(struct slc_station *station, struct slc_code *code,
     size_t first = station->first_exec;
     struct ins_regset defs = {0};
 
+    assert(station->end_exec <= interval->exec_count);
     if (station->is_described)
         return 0;
     for (size_t i = first; i < station->end_exec; i++) {
@@ -69,6 +73,7 @@ int slc_station_describe(struct slc_station *station, struct slc_code *code,
 int slc_station_prepare(struct wetdbg_slice_session *session, struct slc_station *station,
                         struct slc_code *code, const struct wet_interval *interval)
 {
+    assert(station->is_described);
     if (station->is_large)
         return 0;
     if (station->footprint)
@@ -91,6 +96,7 @@ void slc_station_leave(struct slc_station *station)
 
 static void unlink_stretch(struct wetdbg_slice_session *session, struct slc_stretch *stretch)
 {
+    assert(stretch->newer ? stretch->newer->older == stretch : session->newest == stretch);
     *(stretch->newer ? &stretch->newer->older : &session->newest) = stretch->older;
     *(stretch->older ? &stretch->older->newer : &session->oldest) = stretch->newer;
 }
@@ -125,6 +131,7 @@ static void drop(struct wetdbg_slice_session *session, struct slc_stretch *stret
 {
     struct slc_station *station = stretch->station;
 
+    assert(session->stretch_bytes >= stretch->bytes && *stretch->link == stretch);
     unlink_stretch(session, stretch);
     session->stretch_bytes -= stretch->bytes;
     *stretch->link = stretch->next;
@@ -151,6 +158,7 @@ void slc_station_keep(struct wetdbg_slice_session *session, struct slc_station *
     unsigned count = 0;
     struct slc_stretch *stalest = NULL;
 
+    assert(station->footprint && !stretch->station);
     if (!station->first)
         session->stretch_bytes += slc_footprint_bytes(station->footprint);
     stretch->station = station;

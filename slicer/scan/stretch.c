@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "slicer/scan/stretch.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,6 +173,7 @@ int slc_stretch_take(struct slc_scan *scan, const struct slc_reach *reach,
     int err = 0;
     struct slc_task *task = slc_scan_task(scan, number, &err);
 
+    assert(reach->first < reach->end && reach->end <= scan->interval->exec_count);
     arrival->is_fit = false;
     arrival->station = NULL;
     arrival->passed = (struct slc_regs){.wants = NULL};
@@ -238,6 +240,7 @@ static void keep_bits(struct slc_stretch *stretch, const struct slc_scan *scan, 
 {
     uint64_t any = 0;
 
+    assert(first < end && end <= scan->interval->instructions);
     stretch->bit_words = (size_t)((end - 1) / 64 - first / 64 + 1);
     if (!scan->bits)
         return;
@@ -308,6 +311,7 @@ static struct slc_stretch *stretch_make(struct slc_scan *scan, const struct slc_
     struct slc_stretch *stretch = calloc(1, sizeof(*stretch));
     bool is_short = false;
 
+    assert(arrival->station && arrival->station->footprint);
     if (!stretch)
         return NULL;
     stretch->interval = scan->interval->index;

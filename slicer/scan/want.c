@@ -6,6 +6,7 @@
  */
 #include "slicer/scan/want.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -41,6 +42,7 @@ struct slc_want slc_regs_nearest(const struct slc_regs *regs, unsigned loc)
 static void merge_want(struct slc_regs *regs, const struct ins_regset *set, unsigned loc,
                        const struct slc_want *want, bool is_address)
 {
+    assert(loc < INS_LOC_COUNT);
     if (!regs->wants)
         return;
     struct slc_want *own = is_address ? &regs->wants->address[loc] : &regs->wants->value[loc];
@@ -63,6 +65,7 @@ void slc_regs_add(struct slc_regs *regs, unsigned loc, const struct slc_want *wa
 void slc_regs_add_mask(struct slc_regs *regs, unsigned loc, uint32_t mask,
                        const struct slc_want *want)
 {
+    assert(!(mask & ~slc_piece_mask(loc)));
     if (!mask)
         return;
     mask |= slc_regs_value_mask(regs, loc);
@@ -104,6 +107,7 @@ void slc_regs_join(struct slc_regs *to, const struct slc_regs *from)
 {
     struct ins_regset whole = from->value;
 
+    assert(!to->wants && !from->wants);
     ins_regset_remove(&whole, &from->narrow);
     ins_regset_join(&to->value, &whole);
     ins_regset_remove(&to->narrow, &whole);
@@ -215,6 +219,7 @@ struct slc_page *slc_memory_page(struct slc_memory *memory, uint64_t number)
         at = (at + 1) & (memory->capacity - 1);
     memory->table[at] = (struct slc_page_ref){number, page};
     memory->page_count++;
+    assert(memory->page_count * 2 <= memory->capacity);
     return page;
 }
 
@@ -222,6 +227,7 @@ struct slc_page *slc_memory_page(struct slc_memory *memory, uint64_t number)
 
 void slc_memory_log(struct slc_memory *memory)
 {
+    assert(!memory->has_wants);
     memory->is_logged = true;
     for (size_t i = 0; i < memory->capacity; i++)
         if (memory->table[i].page)
@@ -232,6 +238,7 @@ static struct slc_log *log_of(struct slc_memory *memory, struct slc_page *page)
 {
     struct slc_log *log = page->log;
 
+    assert(memory->is_logged);
     if (log)
         return log;
     log = memory->spare_logs;
@@ -256,8 +263,10 @@ void slc_memory_hide(struct slc_memory *memory, struct slc_page *page, unsigned 
     struct slc_log *log = log_of(memory, page);
     uint64_t *word = &page->bytes[group];
 
+    assert(group < SLC_PAGE_BYTES / 64 && !(page->hidden >> group & 1));
     if (!log)
         return;
+    assert(memory->word_count || !*word);
     page->hidden |= UINT64_C(1) << group;
     log->bytes[group] = *word & ~mask;
     memory->word_count -= *word && !(*word & mask);
@@ -293,6 +302,7 @@ void slc_memory_unhide(struct slc_memory *memory)
 
 static struct slc_want *group_make(struct slc_memory *memory, struct slc_page *page, unsigned group)
 {
+    assert(memory->has_wants && group < SLC_PAGE_BYTES / 64);
     if (page->wants[group])
         return page->wants[group];
     struct slc_want *wants = memory->spare;
@@ -312,6 +322,7 @@ int slc_memory_add_mask(struct slc_memory *memory, uint64_t address, uint64_t ma
 {
     struct slc_page *page = slc_memory_page(memory, address >> SLC_PAGE_BITS);
 
+    assert(mask << (address % 64) >> (address % 64) == mask);
     if (!page)
         return -ENOMEM;
     unsigned group = address % SLC_PAGE_BYTES / 64;
@@ -362,6 +373,7 @@ int slc_memory_add(struct slc_memory *memory, uint64_t address, uint64_t size,
 /* The first set bit in [from, to) of a bitmap, or `to`. */
 static unsigned bit_next(const uint64_t *bits, unsigned from, unsigned to)
 {
+    assert(to <= SLC_PAGE_BYTES);
     while (from < to) {
         uint64_t word = bits[from / 64] >> (from % 64);
         if (word) {
@@ -378,6 +390,7 @@ static struct slc_page *page_next(const struct slc_memory *memory, uint64_t numb
 {
     struct slc_page *best = slc_page_find(memory, number);
 
+    assert(number <= last);
     if (best || number == last)
         return best;
     if (last - number < memory->capacity) {
@@ -400,6 +413,7 @@ static struct slc_page *range_next(const struct slc_memory *memory, uint64_t *ad
 {
     uint64_t at = *address;
 
+    assert(unit == 1 || unit == 8);
     while (at < end) {
         struct slc_page *page = page_next(memory, at >> SLC_PAGE_BITS, (end - 1) >> SLC_PAGE_BITS);
         if (!page)
@@ -427,6 +441,7 @@ struct slc_want *slc_memory_next(struct slc_memory *memory, uint64_t *address, u
 
     if (!page)
         return NULL;
+    assert(!memory->has_wants || page->wants[off / 64]);
     return memory->has_wants ? &page->wants[off / 64][off % 64] : &slc_some_want;
 }
 
@@ -449,8 +464,10 @@ int slc_memory_mark_slot(struct slc_memory *memory, uint64_t address)
     struct slc_page *page = slc_memory_page(memory, address >> SLC_PAGE_BITS);
     unsigned slot = address % SLC_PAGE_BYTES / 8;
 
+    assert(address % 8 == 0);
     if (!page)
         return -ENOMEM;
+    assert(!(page->slots[slot / 64] >> (slot % 64) & 1));
     page->slots[slot / 64] |= UINT64_C(1) << (slot % 64);
     memory->slot_count++;
     return 0;
@@ -461,6 +478,8 @@ void slc_memory_unmark_slot(struct slc_memory *memory, uint64_t address)
     struct slc_page *page = slc_page_find(memory, address >> SLC_PAGE_BITS);
     unsigned slot = address % SLC_PAGE_BYTES / 8;
 
+    assert(page && page->slots[slot / 64] >> (slot % 64) & 1);
+    assert(memory->slot_count);
     page->slots[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
     memory->slot_count--;
 }
@@ -469,6 +488,7 @@ void slc_memory_unmark_slot(struct slc_memory *memory, uint64_t address)
 static void drop_group(struct slc_memory *memory, struct slc_page *page, unsigned group,
                        uint64_t mask)
 {
+    assert(mask && !(mask & ~page->bytes[group]));
     page->bytes[group] &= ~mask;
     if (page->bytes[group] == 0)
         memory->word_count--;

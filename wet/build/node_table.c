@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "wet/build/node_table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,7 @@ static int order(const void *a, const void *b)
 /* Puts the nodes from `first` on, which nothing refers to yet but the hash, in their order. */
 static void number_new(struct wet_node_table *table, uint32_t first)
 {
+    assert(first <= table->count);
     for (uint32_t i = table->count; i-- > first;) /* latest first: each heads its chain */
         *slot_of(table, table->nodes[i].pc) = table->nodes[i].next;
     qsort(table->nodes + first, table->count - first, sizeof(*table->nodes), order);
@@ -237,6 +239,7 @@ int wet_node_table_merge(struct wet_node_table *table, const struct wet_node_tab
 
 int wet_node_table_save(const struct wet_node_table *table, uint32_t first, struct wd_buf *out)
 {
+    assert(first <= table->count);
     int err = wd_buf_append_varint(out, table->count - first);
     for (uint32_t n = first; !err && n < table->count; n++) {
         const struct wet_table_node *node = &table->nodes[n];

@@ -10,6 +10,7 @@
  */
 #include "wet/build/writer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -91,6 +92,7 @@ static int note_write(struct wet_store_writer *store, struct wet_journal *journa
     struct wd_buf record = {0};
     size_t count;
     const struct wet_section *table = wet_store_table(store, &count);
+    assert(count >= SECTIONS);
     int err = wd_buf_append(&record, table + count - SECTIONS, SECTIONS * sizeof(*table));
     if (!err)
         err = wd_buf_append(&record, note->data, note->size_bytes);
@@ -140,6 +142,7 @@ static void write_packed(struct wet_writer *writer)
         pthread_mutex_lock(&writer->lock);
         error_keep(writer, err);
         writer->written++;
+        assert(writer->queued_bytes >= bytes);
         writer->queued_bytes -= bytes;
         pthread_cond_broadcast(&writer->changed);
     }
@@ -148,6 +151,7 @@ static void write_packed(struct wet_writer *writer)
 
 static void pack_next(struct wet_writer *writer, struct wet_packer *packer)
 {
+    assert(writer->taken < writer->put);
     struct job *job = &writer->jobs[writer->taken++ % JOBS_MAX];
     bool failed = writer->err != 0;
     pthread_mutex_unlock(&writer->lock);
@@ -215,6 +219,7 @@ int wet_writer_put(struct wet_writer *writer, struct wet_interval_parts *parts)
            (writer->put - writer->written == JOBS_MAX ||
             writer->queued_bytes + bytes > writer->options.queue_bytes))
         pthread_cond_wait(&writer->changed, &writer->lock);
+    assert(writer->put - writer->written < JOBS_MAX && !writer->is_finishing);
     struct job *job = &writer->jobs[writer->put++ % JOBS_MAX];
     job->parts = *parts;
     job->bytes = bytes;

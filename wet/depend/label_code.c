@@ -35,6 +35,7 @@
  */
 #include "wet/depend/label_code.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -452,6 +453,7 @@ int dep_code_make(struct dep_code *code, const struct dep_node *node, const stru
 {
     struct node_code made; /* large: not cleared */
 
+    assert(id < AGT_COUNT_MAX);
     if (DEP_CODE_BYTES / 2 - code->hot_bytes < 2 * NODE_BYTES_MAX ||
         DEP_CODE_BYTES / 2 - code->cold_bytes < 2 * NODE_BYTES_MAX)
         return -ENOSPC;

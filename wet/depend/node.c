@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What an execution of a fragment uses and defines, from its instructions. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 static void group_add(struct dep_groups *groups, unsigned first, unsigned count)
 {
+    assert(groups->count < INS_LOC_COUNT && first + count <= INS_LOC_COUNT);
     for (unsigned l = first; l < first + count; l++) {
         ins_regset_add(&groups->sets[groups->count], l);
         groups->of[l] = (uint8_t)groups->count;
@@ -41,6 +43,7 @@ void dep_groups_refine(struct dep_groups *groups, const struct ins_regset *set,
         ins_regset_remove(&out, set);
         if (ins_regset_is_empty(&out))
             continue;
+        assert(groups->count < INS_LOC_COUNT);
         ins_regset_join(changed, group);
         ins_regset_remove(&in, &out);
         *group = out;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The pass over one stretch of the ring: nodes learned when first met, their code run, blocks given. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -39,6 +40,7 @@ static int block_give(struct dep_finder *finder)
                                     .old_count = finder->old_count};
     int err = 0;
 
+    assert(finder->machine->out >= finder->words && finder->number >= finder->block_first);
     finder->result->executions += block.executions;
     finder->result->memory_labels += finder->block_loads;
     finder->result->register_labels +=
@@ -57,6 +59,7 @@ static uint32_t *words_reserve(struct dep_finder *finder, uint32_t *out, size_t 
 {
     size_t used = (size_t)(out - finder->words), room = used + more + ENTER_ROOM;
 
+    assert(out >= finder->words && used <= finder->word_room);
     return wd_grow(finder->words, finder->word_room, room) ? NULL : finder->words + used;
 }
 
@@ -67,6 +70,7 @@ static int number_next(struct dep_finder *finder)
         if (err)
             return err;
     }
+    assert(finder->number < finder->number_max);
     finder->number++;
     return 0;
 }
@@ -82,6 +86,7 @@ struct runs {
 static uint32_t *runs_add(struct dep_finder *finder, struct runs *runs, uint32_t label,
                           uint32_t bytes, uint32_t *out)
 {
+    assert(bytes);
     if (runs->bytes && (label != runs->label || runs->bytes > UINT32_MAX - bytes)) {
         out = words_reserve(finder, out, 4);
         if (!out)
@@ -241,6 +246,7 @@ int dep_finder_add(struct dep_finder *finder, const struct dbi_fragment *fragmen
 
     if (err)
         return err;
+    assert(id < finder->node_room);
     finder->fragments[id] = fragment;
     finder->nodes[id] = NULL;
     finder->label_nodes[id] = NULL;
@@ -299,6 +305,7 @@ static int code_run(struct dep_finder *finder)
 {
     struct dep_machine *machine = finder->machine;
 
+    assert((size_t)(machine->out - finder->words) + ENTER_ROOM <= finder->word_room);
     machine->number_twice = (uint64_t)finder->number << 32 | finder->number;
     enum dep_status status = finder->code.enter(machine);
     finder->number = (uint32_t)machine->number_twice;

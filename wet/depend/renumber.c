@@ -4,6 +4,7 @@
  * byte still has as its label become 1, 2, ... in their order, a table says what they stand for, and numbers go
  * on behind them. Which ones those are is a bitmap, that is: as many bits as there are numbers.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -80,6 +81,7 @@ static int live_renumber(struct dep_finder *finder, struct live *live, size_t wo
 {
     each_label(finder, bits_mark, live);
     ranks_count(live, words);
+    assert(live->count <= finder->number);
     if (live->count > finder->number_max / 2)
         return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
                            "what %llu executions defined is still there: more than can be numbered",
@@ -103,6 +105,7 @@ int dep_renumber(struct dep_finder *finder)
                         .ranks = calloc(words / WORDS_PER_RANK, sizeof(*live.ranks))};
     int err = live.bits && live.ranks ? live_renumber(finder, &live, words) : -ENOMEM;
 
+    assert(finder->machine->out == finder->words);
     free(live.bits);
     free(live.ranks);
     return err;

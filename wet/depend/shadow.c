@@ -5,6 +5,7 @@
  * single bytes are stored, their labels are beside it; a granule that was mixed is whole again when a
  * store covers it. (A label for each byte throughout was four times the memory and the misses.)
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -61,6 +62,7 @@ static uint64_t side_run(const struct dep_shadow *shadow, uint64_t address, uint
     const uint32_t *side = shadow->sides[address / DEP_CHUNK_BYTES] + (address & CHUNK_MASK);
     uint64_t count = 1, left = 4 - (address & 3);
 
+    assert(bytes && granule_at(shadow, address) == DEP_MIXED);
     left = left < bytes ? left : bytes;
     *label = side[0];
     while (count < left && side[count] == side[0])
@@ -91,6 +93,7 @@ static void granule_set_part(struct dep_shadow *shadow, uint64_t granule, unsign
         (uint32_t *)(shadow->granules[granule / DEP_CHUNK_BYTES] + (granule & CHUNK_MASK));
     uint32_t *side = shadow->sides[granule / DEP_CHUNK_BYTES] + (granule & CHUNK_MASK);
 
+    assert(granule % 4 == 0 && first < end && end <= 4);
     if (*whole == label)
         return;
     if (*whole != DEP_MIXED)
@@ -121,6 +124,7 @@ static void granules_set(struct dep_shadow *shadow, uint64_t address, uint64_t b
     uint32_t *granules = (uint32_t *)(shadow->granules[chunk] + (address & CHUNK_MASK));
     uint32_t *sides = shadow->sides[chunk] + (address & CHUNK_MASK);
 
+    assert(address % 4 == 0 && bytes % 4 == 0);
     if (label) {
         for (uint64_t i = 0; i < bytes / 4; i++)
             granules[i] = label;
@@ -138,6 +142,7 @@ static int part_fill(struct dep_shadow *shadow, uint64_t address, uint64_t bytes
     uint64_t end = address + bytes, first_whole = (address + 3) & ~3ull, end_whole = end & ~3ull;
     size_t chunk = address / DEP_CHUNK_BYTES;
 
+    assert(bytes && (address & CHUNK_MASK) + bytes <= DEP_CHUNK_BYTES);
     if (!shadow->granules[chunk]) {
         int err = label ? chunk_reserve(shadow, chunk) : 0;
         if (err || !label)
@@ -188,6 +193,7 @@ static int page_copy(struct dep_shadow *shadow, uint64_t to, uint64_t from, uint
     const uint8_t *source = shadow->granules[from / DEP_CHUNK_BYTES];
     size_t chunk = to / DEP_CHUNK_BYTES;
 
+    assert(bytes % 4 == 0 && (from & CHUNK_MASK) + bytes <= DEP_CHUNK_BYTES);
     /* what was never labelled takes no memory at its new place either */
     if (!source || is_zero(source + (from & CHUNK_MASK), bytes))
         return part_fill(shadow, to, bytes, 0);

@@ -9,6 +9,7 @@
  */
 #include "wet/query/interval.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -176,6 +177,7 @@ static struct wet_arrays *arrays_get(struct wetdbg *wet, uint64_t k)
 
 int wet_interval_make(struct wetdbg *wet, uint64_t k, struct wet_cached **out)
 {
+    assert(k < wet->info.intervals);
     struct wet_cached *cached = calloc(1, sizeof(*cached));
     if (!cached)
         return -ENOMEM;
@@ -212,6 +214,7 @@ static void cached_keep(struct wetdbg *wet, struct wet_cached *cached)
 {
     if (!cached)
         return;
+    assert(!wet->cached[cached->is.index]);
     struct wet_size *size = &wet->sizes[cached->is.index];
     bool stays = size->times >= STAYS;
     size->times += !stays;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "wet/query/keep.h"
 
+#include <assert.h>
 #include <string.h>
 
 void wet_keeper_init(struct wet_keeper *keeper, void *arg)
@@ -12,6 +13,7 @@ void wet_keeper_init(struct wet_keeper *keeper, void *arg)
 
 static void unlink_kept(struct wet_kept *kept)
 {
+    assert(kept->older->newer == kept && kept->newer->older == kept);
     kept->older->newer = kept->newer;
     kept->newer->older = kept->older;
     kept->older = kept->newer = NULL;
@@ -19,6 +21,7 @@ static void unlink_kept(struct wet_kept *kept)
 
 static void link_latest(struct wet_keeper *keeper, struct wet_kept *kept)
 {
+    assert(!kept->older && !kept->newer);
     kept->older = keeper->end.older;
     kept->newer = &keeper->end;
     kept->older->newer = kept;
@@ -27,6 +30,7 @@ static void link_latest(struct wet_keeper *keeper, struct wet_kept *kept)
 
 static void drop(struct wet_keeper *keeper, struct wet_kept *kept)
 {
+    assert(keeper->bytes >= kept->bytes);
     unlink_kept(kept);
     keeper->bytes -= kept->bytes;
     kept->drop(keeper->arg, kept);
@@ -51,6 +55,7 @@ void wet_keep_trim(struct wet_keeper *keeper)
 
 void wet_keep(struct wet_keeper *keeper, struct wet_kept *kept, uint64_t bytes)
 {
+    assert(kept->drop);
     kept->keeper = keeper;
     kept->bytes = bytes;
     keeper->bytes += bytes;
@@ -60,6 +65,7 @@ void wet_keep(struct wet_keeper *keeper, struct wet_kept *kept, uint64_t bytes)
 
 void wet_keep_touch(struct wet_kept *kept)
 {
+    assert(kept->keeper);
     unlink_kept(kept);
     link_latest(kept->keeper, kept);
 }

@@ -8,6 +8,7 @@
  */
 #include "wet/query/replica.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,7 @@ void wet_replica_free(struct wet_replica *replica)
 
 static void page_drop(struct wet_replica *replica, struct page *page)
 {
+    assert(replica->spare_count < replica->table_size);
     replica->spare[replica->spare_count++] = page;
 }
 
@@ -134,6 +136,7 @@ static int span_note(struct wet_replica *replica, uint64_t start, uint64_t bytes
 
 static size_t slot_of(const struct wet_replica *replica, uint64_t number)
 {
+    assert(replica->page_count < replica->table_size);
     return wd_hash_find(wd_hash_u64(number) >> 20, replica->table_size, i,
                         !replica->table[i] || replica->table[i]->number == number);
 }

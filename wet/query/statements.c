@@ -8,6 +8,7 @@
  */
 #include "wet/query/statements.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +92,7 @@ static void *room_get(struct wet_statements *all, size_t bytes)
 
 static struct key key_of(const uint8_t *code, unsigned length)
 {
+    assert(length && length <= LENGTH_MAX);
     uint8_t bytes[LENGTH_MAX + 1] = {0};
     struct key key;
     memcpy(bytes, code, length);
@@ -102,6 +104,7 @@ static struct key key_of(const uint8_t *code, unsigned length)
 /* The place where the key is, or would be. */
 static struct known *known_at(const struct wet_statements *all, const struct key *key)
 {
+    assert(all->count < all->size);
     uint64_t mixed = wd_hash_u64(key->low ^ key->high * 0xc2b2ae3d27d4eb4full);
     const struct known *table = all->table;
     size_t at = wd_hash_find(mixed ^ mixed >> 32, all->size, i,

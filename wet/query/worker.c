@@ -7,6 +7,7 @@
  * no error has to be carried from one thread to the other, and none is reported that nobody asked
  * for.
  */
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 
@@ -38,6 +39,7 @@ static void *worker_run(void *arg)
         pthread_mutex_unlock(&worker->lock);
         int err = wet_interval_make(wet, k, &made);
         pthread_mutex_lock(&worker->lock);
+        assert(worker->state == WET_WORKER_BUSY && !worker->result);
         worker->result = err ? NULL : made;
         worker->state = WET_WORKER_DONE;
         pthread_cond_broadcast(&worker->changed);
@@ -74,11 +76,13 @@ void wet_worker_fini(struct wetdbg *wet)
 
 void wet_worker_ask(struct wetdbg *wet, uint64_t k)
 {
+    assert(k < wet->info.intervals);
     struct wet_worker *worker = &wet->worker;
     if (!worker->is_running && !worker_start(wet))
         return;
     pthread_mutex_lock(&worker->lock);
     if (worker->state == WET_WORKER_IDLE) {
+        assert(!worker->result);
         worker->k = k;
         worker->state = WET_WORKER_BUSY;
         pthread_cond_broadcast(&worker->changed);

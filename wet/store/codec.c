@@ -9,6 +9,7 @@
  */
 #include "wet/store/codec.h"
 
+#include <assert.h>
 #include <emmintrin.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -97,6 +98,7 @@ static size_t planes_join_8(const uint8_t *from, size_t count, uint8_t *to)
 
 static void planes_join(const uint8_t *from, size_t count, unsigned width, uint8_t *to)
 {
+    assert(width == 4 || width == 8);
     size_t done = width == 4 ? planes_join_4(from, count, to) : planes_join_8(from, count, to);
     planes_join_rest(from, count, done, width, to);
 }
@@ -106,6 +108,7 @@ static void planes_join(const uint8_t *from, size_t count, unsigned width, uint8
 static int frame_append(ZSTD_CCtx *zstd, const void *bytes, size_t size_bytes, int level,
                         struct wd_buf *out)
 {
+    assert(out->size_bytes <= out->capacity_bytes);
     int err = wd_buf_reserve(out, ZSTD_compressBound(size_bytes));
     if (err)
         return err;
@@ -120,6 +123,7 @@ static int frame_append(ZSTD_CCtx *zstd, const void *bytes, size_t size_bytes, i
 
 static int part_append(ZSTD_CCtx *zstd, const struct part *part, int level, struct wd_buf *out)
 {
+    assert(part->width && part->size_bytes % part->width == 0);
     size_t count = part->size_bytes / part->width;
     if (part->width == 1)
         return frame_append(zstd, part->bytes, part->size_bytes, level, out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "wet/store/store.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -297,6 +298,7 @@ static int write_all(struct wet_store_writer *writer, const void *bytes, size_t 
 
 int wet_store_put(struct wet_store_writer *writer, const struct wet_packed *packed)
 {
+    assert(writer->fd >= 0);
     struct wet_section section = {.kind = packed->kind,
                                   .form = packed->form,
                                   .key = packed->key,

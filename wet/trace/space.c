@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "wet/trace/space.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -110,6 +111,7 @@ static int room_take(struct wet_space *space, uint64_t bytes)
 
 int wet_space_fill_object(struct wet_space *space, size_t n)
 {
+    assert(n < space->object_count);
     const struct wet_object *object = &space->objects[n];
     if (object->file == EVQ_FILE_NONE || !space->file_read)
         return 0;
@@ -132,6 +134,7 @@ void wet_space_punch(const struct wet_space *space, uint64_t from, uint64_t to)
 {
     if (from >= to)
         return;
+    assert(to <= space->used_bytes);
     if (space->fd >= 0)
         fallocate(space->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from,
                   (off_t)(to - from));
@@ -365,6 +368,7 @@ void wet_changes_fini(struct wet_changes *changes)
 int wet_changes_add(struct wet_changes *changes, struct wet_space *space, uint64_t mirror_off,
                     const uint8_t *now)
 {
+    assert(mirror_off % WET_LINE_BYTES == 0 && mirror_off < space->used_bytes);
     uint64_t old[WET_LINE_BYTES / 8], new[WET_LINE_BYTES / 8], differ[WET_LINE_BYTES / 8];
     uint32_t mask = 0;
     size_t count = 0;
