@@ -30,11 +30,6 @@ static inline const struct slc_shape *slc_shape_of(unsigned base)
     return base < INS_LOC_CF ? &slc_gpr_shape : &slc_vector_shape;
 }
 
-static inline bool slc_is_piece(unsigned loc)
-{
-    return loc < INS_LOC_CF || (loc >= INS_LOC_VEC && loc < INS_LOC_K);
-}
-
 /* As many ones as a piece has bytes. */
 static inline uint32_t slc_piece_mask(unsigned loc)
 {

@@ -32,7 +32,7 @@ struct wet_node {
 };
 
 /* NULL if there is no such node (now: an interval that is run again may add some, in files with
- * places). Ids are below wet_node_limit(), not all in use. Stays valid. */
+ * places). Ids are below wet_node_limit(), which stays as it is; not all are in use. Stays valid. */
 const struct wet_node *wet_get_node(struct wetdbg *wet, uint32_t id);
 uint32_t wet_node_limit(const struct wetdbg *wet);
 

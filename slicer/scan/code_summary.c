@@ -205,22 +205,6 @@ static void find_function(struct slc_code *code, struct slc_node *node)
     node->is_unwinder = strncmp(function.name, "_Unwind_", 8) == 0;
 }
 
-/* Makes room for a node's summary: running an interval again may add nodes. */
-static int grow_nodes(struct slc_code *code, uint32_t id)
-{
-    uint32_t limit = wet_node_limit(code->wet);
-
-    if (id < code->node_limit || id >= limit)
-        return 0;
-    struct slc_node **nodes = realloc(code->nodes, ((size_t)limit + 1) * sizeof(struct slc_node *));
-    if (!nodes)
-        return -ENOMEM;
-    memset(nodes + code->node_limit, 0, (limit - code->node_limit) * sizeof(struct slc_node *));
-    code->nodes = nodes;
-    code->node_limit = limit;
-    return 0;
-}
-
 static int describe_statements(struct slc_code *code, struct slc_node *node)
 {
     for (uint32_t s = 0; s < node->statement_count; s++) {
@@ -243,8 +227,6 @@ struct slc_node *slc_code_make_node(struct slc_code *code, uint32_t id)
 {
     const struct wet_node *wet = wet_get_node(code->wet, id);
 
-    if (grow_nodes(code, id))
-        return NULL;
     if (!wet || id >= code->node_limit || wet->statement_count == 0) {
         wetdbg_fail(-WETDBG_ERR_CORRUPT, "an execution names node %u, which does not exist", id);
         return NULL;

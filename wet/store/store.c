@@ -45,7 +45,7 @@ static bool is_static(uint32_t kind)
 struct wet_store_writer {
     char *path, *temporary;
     int fd;
-    uint64_t at, static_bytes;
+    uint64_t at;
     struct wd_buf table;
     struct wet_packer *packer;
     struct wet_packed packed; /* by wet_store_add */
@@ -224,14 +224,11 @@ int wet_store_continue(struct wet_store_writer *writer, const struct wet_section
 {
     writer->table.size_bytes = 0;
     writer->at = HEADER_BYTES;
-    writer->static_bytes = 0;
     int err = wd_buf_append(&writer->table, sections, count * sizeof(*sections));
     for (size_t i = 0; !err && i < count; i++) {
         if (sections[i].off != writer->at)
             return wetdbg_fail_plain(-WETDBG_ERR_CORRUPT);
         writer->at += sections[i].stored_bytes;
-        if (is_static(sections[i].kind))
-            writer->static_bytes += sections[i].stored_bytes;
     }
     if (!err && ftruncate(writer->fd, count ? (off_t)writer->at : 0))
         err = wetdbg_fail_errno("%s", writer->temporary);
@@ -312,8 +309,6 @@ int wet_store_put(struct wet_store_writer *writer, const struct wet_packed *pack
     if (err)
         return err;
     writer->at += section.stored_bytes;
-    if (is_static(section.kind))
-        writer->static_bytes += section.stored_bytes;
     return 0;
 }
 
@@ -322,12 +317,6 @@ int wet_store_add(struct wet_store_writer *writer, uint32_t kind, uint64_t key, 
 {
     int err = wet_packer_pack(writer->packer, kind, key, bytes, size_bytes, level, &writer->packed);
     return err ? err : wet_store_put(writer, &writer->packed);
-}
-
-uint64_t wet_store_bytes(const struct wet_store_writer *writer, uint64_t *static_bytes)
-{
-    *static_bytes = writer->static_bytes;
-    return writer->at + writer->table.size_bytes;
 }
 
 /* Makes the new name last too. File systems that cannot do that say EINVAL. */

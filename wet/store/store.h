@@ -71,9 +71,6 @@ int wet_store_add(struct wet_store_writer *writer, uint32_t kind, uint64_t key, 
 /* Appends a section that somebody has packed. */
 int wet_store_put(struct wet_store_writer *writer, const struct wet_packed *packed);
 
-/* Bytes of the file so far: all, and in sections of kinds that hold code, symbols and files. */
-uint64_t wet_store_bytes(const struct wet_store_writer *writer, uint64_t *static_bytes);
-
 /* Writes table and header, syncs, renames. Frees the writer in any case. */
 int wet_store_commit(struct wet_store_writer *writer);
 
