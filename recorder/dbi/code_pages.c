@@ -33,12 +33,17 @@ void dbi_pages_fini(struct dbi *dbi)
     free(dbi->pages.slots);
 }
 
-static struct page **page_slot(struct dbi *dbi, uint64_t address)
+static struct page **page_slot(const struct dbi *dbi, uint64_t address)
 {
     size_t i = (size_t)((address >> 12) * 0x9e3779b97f4a7c15ull) & (dbi->pages.slot_count - 1);
     while (dbi->pages.slots[i] && dbi->pages.slots[i]->address != address)
         i = (i + 1) & (dbi->pages.slot_count - 1);
     return &dbi->pages.slots[i];
+}
+
+bool dbi_page_is_findable(const struct dbi *dbi, const struct page *page)
+{
+    return *page_slot(dbi, page->address) == page;
 }
 
 static int pages_grow(struct dbi *dbi)

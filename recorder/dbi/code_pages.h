@@ -37,6 +37,9 @@ int dbi_page_get(struct dbi *dbi, uint64_t address, bool seen_only, const struct
 /* Whether the page at `address` (if it is here) would be fetched as it was then: 1, 0 or an error. */
 int dbi_page_is_same(struct dbi *dbi, uint64_t address);
 
+/* Whether the page is where a search for its address comes to. */
+bool dbi_page_is_findable(const struct dbi *dbi, const struct page *page);
+
 /* The addresses of all pages; *out is to be freed. 0 or -ENOMEM. */
 int dbi_pages_list(const struct dbi *dbi, uint64_t **out, size_t *count);
 

@@ -10,6 +10,7 @@
 #include "recorder/dbi/code_read.h"
 #include "recorder/dbi/code_room.h"
 #include "recorder/dbi/dbi_priv.h"
+#include "recorder/dbi/dbi_validate.h"
 #include "recorder/dbi/expect.h"
 #include "recorder/dbi/forget.h"
 #include "recorder/dbi/fragment_emit.h"
@@ -190,6 +191,8 @@ int dbi_translate(struct dbi *dbi, uint64_t pc, const struct dbi_fragment **out,
         err = dbi_fall_close(dbi);
     if (!err)
         err = dbi_hash_offer(dbi, fragment);
+    if (!err)
+        err = dbi_changed(dbi);
     *out = &fragment->is;
     return err;
 }

@@ -51,6 +51,9 @@ struct dbi {
     struct chunk *chunks; /* fragments, with their places and code */
     uint8_t *expected;    /* expect.c; NULL: never needed */
     bool expects;
+#ifdef WD_CHECKED
+    uint32_t changes; /* since dbi_validate() */
+#endif
 };
 
 #endif

@@ -9,6 +9,7 @@
 #ifndef RECORDER_DBI_EMIT_H
 #define RECORDER_DBI_EMIT_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -81,6 +82,7 @@ static inline void emit_absolute(struct emit *e, unsigned reg, uint32_t disp)
 static inline void emit_memory(struct emit *e, unsigned reg, int base, int index, unsigned scale,
                                int32_t disp)
 {
+    assert(index != 4 && (index < 0 || scale == 1 || scale == 2 || scale == 4 || scale == 8));
     uint8_t r = (uint8_t)((reg & 7) << 3);
     uint8_t log = scale == 8 ? 3 : scale == 4 ? 2 : scale == 2 ? 1 : 0;
     if (base < 0) {
@@ -157,6 +159,7 @@ static inline void emit_opcode(struct emit *e, unsigned op)
 /* op reg, rm, both registers */
 static inline void emit_op(struct emit *e, bool wide, enum emit_op op, unsigned reg, unsigned rm)
 {
+    assert(op != EMIT_MOVZX8 || rm < 4);
     emit_rex_due(e, wide, reg, -1, (int)rm);
     emit_opcode(e, op);
     emit_u8(e, (uint8_t)(0xc0 | (reg & 7) << 3 | (rm & 7)));
@@ -193,6 +196,7 @@ static inline void emit_op_gs(struct emit *e, bool wide, enum emit_op op, unsign
 static inline void emit_op_at(struct emit *e, bool wide, enum emit_op op, unsigned reg,
                               unsigned base)
 {
+    assert((base & 7) != 5);
     emit_rex_due(e, wide, reg, -1, (int)base);
     emit_opcode(e, op);
     emit_u8(e, (uint8_t)((reg & 7) << 3 | (base & 7)));
@@ -203,6 +207,7 @@ static inline void emit_op_at(struct emit *e, bool wide, enum emit_op op, unsign
 static inline void emit_sum(struct emit *e, unsigned reg, unsigned base, unsigned index,
                             unsigned scale)
 {
+    assert((base & 7) != 5 && index != 4);
     uint8_t log = scale == 8 ? 3 : scale == 4 ? 2 : scale == 2 ? 1 : 0;
     EMIT_RAW(e, (uint8_t)(4 | (reg & 7) << 3), (uint8_t)(log << 6 | (index & 7) << 3 | (base & 7)));
 }
@@ -297,6 +302,7 @@ static inline void emit_load_gs_narrow(struct emit *e, unsigned reg, unsigned ba
 static inline void emit_load_sized(struct emit *e, unsigned reg, unsigned base, int32_t disp,
                                    unsigned size)
 {
+    assert(size == 1 || size == 2 || size == 4 || size == 8);
     emit_u8(e, emit_rex(size == 8, reg, -1, (int)base));
     emit_opcode(e, size >= 4 ? EMIT_MOV_FROM : size == 2 ? EMIT_MOVZX16 : EMIT_MOVZX8);
     emit_memory(e, reg, (int)base, -1, 1, disp);
@@ -368,6 +374,7 @@ static inline void emit_mov_imm(struct emit *e, unsigned reg, uint64_t imm)
 /* mov, movsxd or movsx to, from: the lowest `size` bytes (8, 4 or 2), extended by their sign */
 static inline void emit_extend_sign(struct emit *e, unsigned to, unsigned from, unsigned size)
 {
+    assert(size == 2 || size == 4 || size == 8);
     if (size == 8)
         emit_op(e, true, EMIT_MOV_TO, from, to);
     else
@@ -451,6 +458,7 @@ static inline void emit_cmp_sum_imm8(struct emit *e, unsigned base, unsigned ind
 static inline void emit_cmp_bytes(struct emit *e, unsigned base, int32_t disp, const uint8_t *bytes,
                                   unsigned count)
 {
+    assert(base < 8 && (count == 4 || count == 1));
     emit_u8(e, count == 4 ? 0x81 : 0x80);
     emit_memory(e, EMIT_CMP, (int)base, -1, 1, disp);
     emit_bytes(e, bytes, count);
@@ -465,6 +473,7 @@ static inline void emit_test_al(struct emit *e, uint8_t imm)
 /* test reg8, imm; reg is rax to rbx */
 static inline void emit_test_imm8(struct emit *e, unsigned reg, uint8_t imm)
 {
+    assert(reg < 4);
     EMIT_RAW(e, 0xf6, (uint8_t)(0xc0 | reg), imm);
 }
 
@@ -478,6 +487,7 @@ static inline void emit_shift(struct emit *e, bool wide, enum emit_shift op, uns
 /* inc reg32, below r8 */
 static inline void emit_inc32(struct emit *e, unsigned reg)
 {
+    assert(reg < 8);
     EMIT_RAW(e, 0xff, (uint8_t)(0xc0 | reg));
 }
 
@@ -592,6 +602,7 @@ static inline void emit_land(const struct emit *e, uint8_t *site)
 /* A short branch, which ends at `end`, comes here. */
 static inline void emit_short_land(const struct emit *e, uint8_t *end)
 {
+    assert(e->at - end <= INT8_MAX);
     end[-1] = (uint8_t)(e->at - end);
 }
 
@@ -606,6 +617,20 @@ static inline void emit_jmp_over(uint8_t *at, int32_t rel)
 {
     at[0] = EMIT_JMP;
     memcpy(at + 1, &rel, 4);
+}
+
+/* Where the displacement at `site`, whose address in the replayee is `host`, leads. */
+static inline uint64_t emit_site_target(const uint8_t *site, uint64_t host)
+{
+    int32_t rel;
+    memcpy(&rel, site, 4);
+    return host + 4 + (uint64_t)(int64_t)rel;
+}
+
+/* Where the jmp at `at`, whose address in the replayee is `host`, leads; 0: there is none. */
+static inline uint64_t emit_jmp_target(const uint8_t *at, uint64_t host)
+{
+    return at[0] == EMIT_JMP ? emit_site_target(at + 1, host + 1) : 0;
 }
 
 /* jmp gs:[disp] */
@@ -644,6 +669,7 @@ static inline void emit_call_memory(struct emit *e, unsigned base, int32_t disp)
 /* One instruction of 1, 3 or 4 bytes that does nothing. */
 static inline void emit_nop(struct emit *e, unsigned bytes)
 {
+    assert(bytes == 1 || bytes == 3 || bytes == 4);
     if (bytes == 1)
         EMIT_RAW(e, 0x90);
     else if (bytes == 3)

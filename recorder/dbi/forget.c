@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/dbi/forget.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "common/page.h"
 #include "recorder/dbi/code_pages.h"
 #include "recorder/dbi/dbi_priv.h"
+#include "recorder/dbi/dbi_validate.h"
 #include "recorder/dbi/fragment_hash.h"
 #include "recorder/dbi/fragment_table.h"
 #include "recorder/dbi/links.h"
@@ -47,6 +49,7 @@ static int stub_make(struct dbi *dbi, struct fragment *fragment)
 
 static int full_forget(struct dbi *dbi, struct fragment *fragment)
 {
+    assert(!fragment->gone && !fragment->is.cut && fragment->is.host_body);
     int err = fragment->stub ? 0 : stub_make(dbi, fragment);
     if (err)
         return err;
@@ -131,10 +134,11 @@ void dbi_flush(struct dbi *dbi)
 /* A region is full: begin again. */
 static int forgotten(struct dbi *dbi, int err)
 {
-    if (err != -ENOSPC)
-        return err;
-    dbi_flush(dbi);
-    return 0;
+    if (err == -ENOSPC) {
+        dbi_flush(dbi);
+        err = 0;
+    }
+    return err ? err : dbi_changed(dbi);
 }
 
 int dbi_forget(struct dbi *dbi, uint64_t start, uint64_t end)
@@ -196,6 +200,7 @@ static void gone_divert(struct dbi *dbi, const struct fragment *to)
 
 int dbi_fragment_enter(struct dbi *dbi, struct fragment *fragment)
 {
+    assert(!fragment->gone && !fragment->is.cut && fragment->is.host_body);
     dbi_full_enter(dbi, fragment);
     dbi_page_enter(dbi, fragment);
     dbi_waiters_link(dbi, fragment);
@@ -205,6 +210,7 @@ int dbi_fragment_enter(struct dbi *dbi, struct fragment *fragment)
 
 int dbi_fragment_revive(struct dbi *dbi, struct fragment *fragment)
 {
+    assert(fragment->gone && !fragment->is.cut && !fragment->at_stop);
     dbi_gone_leave(dbi, fragment);
     memcpy(fragment->body, fragment->saved, GONE_PATCH_BYTES);
     fragment->gone = false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/dbi/fragment_table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,7 @@ int dbi_tables_grow(struct dbi *dbi, size_t count)
 static void chain_add(struct dbi *dbi, uint32_t *heads, const struct fragment *fragment)
 {
     uint32_t *head = &heads[slot_of(fragment->is.pc)];
+    assert(fragment->is.id < dbi->fragment_count);
     dbi->tables.links[fragment->is.id] = (struct link){.pc = fragment->is.pc, .next = *head};
     *head = fragment->is.id + 1;
 }
@@ -78,7 +80,7 @@ static void chain_remove(struct dbi *dbi, uint32_t *heads, const struct fragment
         *at = dbi->tables.links[fragment->is.id].next;
 }
 
-struct fragment *dbi_fragment_find(struct dbi *dbi, uint64_t pc)
+struct fragment *dbi_fragment_find(const struct dbi *dbi, uint64_t pc)
 {
     for (uint32_t id = dbi->tables.by_pc[slot_of(pc)]; id; id = dbi->tables.links[id - 1].next) {
         if (dbi->tables.links[id - 1].pc == pc)
@@ -157,6 +159,7 @@ void dbi_gone_leave(struct dbi *dbi, struct fragment *fragment)
     if (*at)
         *at = fragment->next_by_code;
     chain_remove(dbi, dbi->tables.gone_by_pc, fragment);
+    assert(dbi->tables.gone_count > 0);
     dbi->tables.gone_count--;
 }
 

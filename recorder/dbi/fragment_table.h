@@ -52,7 +52,7 @@ void dbi_tables_empty(struct dbi *dbi);
 int dbi_tables_grow(struct dbi *dbi, size_t count);
 
 /* The full fragment at `pc` that is in the tables, or NULL. */
-struct fragment *dbi_fragment_find(struct dbi *dbi, uint64_t pc);
+struct fragment *dbi_fragment_find(const struct dbi *dbi, uint64_t pc);
 
 /* Full fragments by address. */
 void dbi_full_enter(struct dbi *dbi, struct fragment *fragment);

@@ -6,17 +6,43 @@
  */
 #include "recorder/feed/feed_space.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/array.h"
 #include "common/bisect.h"
+#include "common/checked.h"
 
 void feed_vmas_fini(struct feed_vmas *vmas)
 {
     free(vmas->list);
     memset(vmas, 0, sizeof(*vmas));
+}
+
+int feed_vmas_validate(const struct feed_vmas *vmas)
+{
+    if (vmas->count > vmas->capacity)
+        return wd_fail_defect("%zu mappings have room for %zu", vmas->count, vmas->capacity);
+    for (size_t i = 0; i < vmas->count; i++) {
+        const struct feed_vma *vma = &vmas->list[i];
+        if (vma->start >= vma->end)
+            return wd_fail_defect("mapping %zu of %zu is empty", i, vmas->count);
+        if (!wd_page_is_start(vma->start) || !wd_page_is_start(vma->end))
+            return wd_fail_defect("mapping %zu of %zu has half a page", i, vmas->count);
+        if (i && vma->start < vma[-1].end)
+            return wd_fail_defect("mapping %zu of %zu begins before the end of another", i,
+                                  vmas->count);
+    }
+    return 0;
+}
+
+/* What a change gives that came to `err`. */
+static int changed(const struct feed_vmas *vmas, int err)
+{
+    (void)vmas;
+    return err ? err : wd_checked(feed_vmas_validate(vmas));
 }
 
 static size_t index_above(const struct feed_vmas *vmas, uint64_t address)
@@ -31,6 +57,7 @@ static size_t index_of_boundary(struct feed_vmas *vmas, uint64_t address)
     size_t at = index_above(vmas, address);
     if (at == vmas->count || vmas->list[at].start >= address)
         return at;
+    assert(vmas->count < vmas->capacity);
     struct feed_vma *low = &vmas->list[at];
     memmove(low + 1, low, (vmas->count - at) * sizeof(*low));
     vmas->count++;
@@ -63,6 +90,7 @@ static int isolate_mapped(struct feed_vmas *vmas, uint64_t start, uint64_t end, 
 
 static void remove_elements(struct feed_vmas *vmas, size_t first, size_t last)
 {
+    assert(first <= last && last <= vmas->count);
     memmove(&vmas->list[first], &vmas->list[last], (vmas->count - last) * sizeof(*vmas->list));
     vmas->count -= last - first;
 }
@@ -73,7 +101,7 @@ int feed_vmas_unmap(struct feed_vmas *vmas, uint64_t start, uint64_t end)
     int err = isolate_mapped(vmas, start, end, &first, &last);
     if (!err)
         remove_elements(vmas, first, last);
-    return err;
+    return changed(vmas, err);
 }
 
 int feed_vmas_map(struct feed_vmas *vmas, const struct feed_vma *vma)
@@ -89,7 +117,7 @@ int feed_vmas_map(struct feed_vmas *vmas, const struct feed_vma *vma)
             (vmas->count - first) * sizeof(*vmas->list));
     vmas->list[first] = *vma;
     vmas->count++;
-    return 0;
+    return changed(vmas, 0);
 }
 
 int feed_vmas_protect(struct feed_vmas *vmas, uint64_t start, uint64_t end, uint32_t prot)
@@ -98,7 +126,7 @@ int feed_vmas_protect(struct feed_vmas *vmas, uint64_t start, uint64_t end, uint
     int err = isolate_mapped(vmas, start, end, &first, &last);
     for (size_t i = first; !err && i < last; i++)
         vmas->list[i].prot = prot;
-    return err;
+    return changed(vmas, err);
 }
 
 int feed_vmas_flag(struct feed_vmas *vmas, uint64_t start, uint64_t end, uint32_t set,
@@ -108,7 +136,7 @@ int feed_vmas_flag(struct feed_vmas *vmas, uint64_t start, uint64_t end, uint32_
     int err = isolate_mapped(vmas, start, end, &first, &last);
     for (size_t i = first; !err && i < last; i++)
         vmas->list[i].flags = (vmas->list[i].flags & ~clear) | set;
-    return err;
+    return changed(vmas, err);
 }
 
 /* The last of the moved ranges takes the growth, so that a moved stack stays one range. */
@@ -156,7 +184,7 @@ int feed_vmas_fork(const struct feed_vmas *from, struct feed_vmas *to)
         to->list[to->count] = from->list[i];
         to->list[to->count++].flags |= FEED_VMA_INHERITED;
     }
-    return 0;
+    return changed(to, 0);
 }
 
 const struct feed_vma *feed_vmas_above(const struct feed_vmas *vmas, uint64_t address)

@@ -62,4 +62,7 @@ const struct feed_vma *feed_vmas_above(const struct feed_vmas *vmas, uint64_t ad
 /* The first address of [start, end) that is not mapped; `end` if all of it is. */
 uint64_t feed_vmas_mapped_until(const struct feed_vmas *vmas, uint64_t start, uint64_t end);
 
+/* Whether the ranges are sorted, disjoint, of whole pages and not empty (common/checked.h). */
+int feed_vmas_validate(const struct feed_vmas *vmas);
+
 #endif
