@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/dbi/code_check.h"
 
+#include <assert.h>
+
 #include "recorder/dbi/leave.h"
 
 /* Flags to ax and back, without the guest's stack; rax waits in its home. */
@@ -20,6 +22,7 @@ static void flags_restore(struct emit *e)
 static void check_one(struct work *w, unsigned off, const uint8_t *code, unsigned bytes)
 {
     emit_cmp_bytes(w->e, INS_RCX, (int32_t)off, code + off, bytes);
+    assert(w->differ_count < DBI_CHECKS_MAX);
     w->out->differs[w->differ_count++] = emit_branch(w->e, EMIT_IF_NOT_ZERO, 0);
 }
 

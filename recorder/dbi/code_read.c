@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/dbi/code_read.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "recorder/dbi/code_pages.h"
@@ -61,6 +62,7 @@ int dbi_code_get(struct dbi *dbi, uint64_t pc, unsigned limit, bool seen_only,
 {
     struct dbi_code *code = &dbi->code;
     unsigned writable = 0;
+    assert(limit > 0 && limit <= DBI_INSN_MAX);
     code->count = 0;
     code->code_bytes = 0;
     code->ended = code->unwatched = false;

@@ -7,6 +7,7 @@
  */
 #include "recorder/dbi/code_room.h"
 
+#include <assert.h>
 #include <sys/mman.h>
 
 #include "recorder/dbi/dbi_priv.h"
@@ -44,6 +45,7 @@ void *dbi_room_get(struct dbi *dbi, size_t bytes)
 {
     struct chunk *chunk = dbi->chunks;
     bytes = (bytes + 7) & ~(size_t)7;
+    assert(bytes <= CHUNK_BYTES_FIRST - sizeof(*chunk));
     if (!chunk || chunk->bytes - chunk->used < bytes) {
         chunk = chunk_new(!chunk                           ? CHUNK_BYTES_FIRST
                           : chunk->bytes < CHUNK_BYTES / 4 ? chunk->bytes * 4

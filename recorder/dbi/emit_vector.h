@@ -55,11 +55,13 @@ enum emit_xmm_op {
 /* op to, from */
 static inline void emit_xmm_op(struct emit *e, enum emit_xmm_op op, unsigned to, unsigned from)
 {
+    assert(to < 8 && from < 8);
     EMIT_RAW(e, 0x66, 0x0f, (uint8_t)op, (uint8_t)(0xc0 | to << 3 | from));
 }
 
 static inline void emit_movdqu(struct emit *e, uint8_t opcode, unsigned vector, int base, int index)
 {
+    assert(vector < 8);
     emit_u8(e, 0xf3);
     emit_rex_due(e, false, vector, index, base);
     EMIT_RAW(e, 0x0f, opcode);
@@ -112,6 +114,7 @@ static inline void emit_xmm_from_reg(struct emit *e, unsigned vector, unsigned r
 /* movd reg32, xmm; reg below r8 */
 static inline void emit_reg32_from_xmm(struct emit *e, unsigned reg, unsigned vector)
 {
+    assert(vector < 8 && reg < 8);
     EMIT_RAW(e, 0x66, 0x0f, 0x7e, (uint8_t)(0xc0 | vector << 3 | reg));
 }
 
@@ -124,6 +127,7 @@ static inline void emit_xmm_spread32(struct emit *e, unsigned to, unsigned from)
 /* pmovmskb reg32, xmm: a bit for each byte, its highest; reg below r8 */
 static inline void emit_xmm_mask(struct emit *e, unsigned reg, unsigned vector)
 {
+    assert(vector < 8 && reg < 8);
     EMIT_RAW(e, 0x66, 0x0f, 0xd7, (uint8_t)(0xc0 | reg << 3 | vector));
 }
 

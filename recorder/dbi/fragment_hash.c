@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/dbi/fragment_hash.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,7 @@ static int hash_resize(struct dbi *dbi, uint32_t size)
     struct agt_lookup *table = hash_table(dbi);
     struct agt_lookup *live = malloc((dbi->hash.live + 1) * sizeof(*live));
     uint32_t count = 0;
+    assert(size && (size & (size - 1)) == 0 && size <= AGT_LOOKUP_MAX);
     if (!live)
         return -ENOMEM;
     for (uint32_t i = 0; i < dbi->hash.size && count < dbi->hash.live; i++) {

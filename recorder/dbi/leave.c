@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/dbi/leave.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "recorder/dbi/scratch.h"
@@ -44,6 +45,7 @@ void dbi_leave_time_emit(struct work *w, uint64_t rip)
 
 void dbi_exit_add(struct work *w, unsigned opcode, uint64_t target)
 {
+    assert(w->out->exit_count < sizeof(w->out->exits) / sizeof(w->out->exits[0]));
     struct dbi_exit_site *site = &w->out->exits[w->out->exit_count++];
     site->target = target;
     site->rel32 = emit_branch(w->e, opcode, 0);

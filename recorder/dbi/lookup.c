@@ -36,6 +36,8 @@
  */
 #include "recorder/dbi/lookup.h"
 
+#include <assert.h>
+
 #include "recorder/dbi/leave.h"
 #include "recorder/dbi/scratch.h"
 
@@ -74,6 +76,7 @@ static void site_index_emit(struct emit *e, const struct agt_site *site)
 
 static void site_emit(struct emit *e, const struct agt_site *site)
 {
+    assert(site->bits == 0 || site->bits == 8 || site->bits == 16);
     if (site->bits) {
         site_index_emit(e, site);
         return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/dbi/region.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "common/array.h"
@@ -87,11 +88,14 @@ struct emit dbi_region_cold(const struct region *region)
 
 void dbi_region_cold_end(struct region *region, const struct emit *e)
 {
+    assert(e->at >= region->writable + region->cold_bytes &&
+           e->at <= region->writable + DBI_REGION_BYTES);
     region->cold_bytes = (size_t)(e->at - region->writable);
 }
 
 uint64_t dbi_region_host(const struct region *region, const uint8_t *at)
 {
+    assert(at >= region->writable && at <= region->writable + DBI_REGION_BYTES);
     return region->address + (uint64_t)(at - region->writable);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/dbi/relocate.h"
 
+#include <assert.h>
+
 #include "recorder/dbi/scratch.h"
 #include <wetdbg/errors.h>
 
@@ -98,6 +100,7 @@ int dbi_insn_relocate(struct work *w, unsigned at)
 {
     const struct dbi_insn *insn = &w->code->insns[at];
     bool names_r15 = insn->is.gpr_used >> R15 & 1;
+    assert(!insn->is.uses_gs && !insn->is.loads_gs && !insn->is.moves_gs_base);
     if (insn->is.has_no_effect && (names_r15 || insn->is.rip_relative)) {
         dbi_place_add(w, at);
         return 0;

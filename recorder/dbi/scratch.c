@@ -2,6 +2,8 @@
 /* Which registers are borrowed, and when their values come back. */
 #include "recorder/dbi/scratch.h"
 
+#include <assert.h>
+
 void dbi_place_add(struct work *w, unsigned insn)
 {
     if (w->out->place_count == DBI_PLACES_MAX)
@@ -47,6 +49,7 @@ unsigned dbi_reg_borrow(struct work *w, unsigned at, uint16_t avoid)
             found = true;
         }
     }
+    assert(found);
     if (!(w->spilled >> best & 1))
         emit_store_gs(w->e, HOME(best), best);
     w->spilled |= (uint16_t)(1u << best);
@@ -56,6 +59,7 @@ unsigned dbi_reg_borrow(struct work *w, unsigned at, uint16_t avoid)
 
 void dbi_reg_return(struct work *w, unsigned reg)
 {
+    assert(w->busy >> reg & 1);
     w->busy &= (uint16_t) ~(1u << reg);
 }
 

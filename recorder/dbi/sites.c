@@ -12,6 +12,7 @@
  */
 #include "recorder/dbi/sites.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -174,6 +175,7 @@ static bool small_choose(const struct dbi *dbi, const struct site *site, struct 
 static uint32_t table_place(struct dbi *dbi, unsigned bits)
 {
     size_t bytes = sizeof(uint64_t) << bits;
+    assert(bits <= LARGE_BITS && dbi->sites.tables_bytes <= AGT_TABLES_BYTES);
     size_t room = bits == LARGE_BITS ? AGT_TABLES_BYTES / 2 : AGT_TABLES_BYTES;
     if (dbi->sites.tables_bytes + bytes > room)
         return 0;
@@ -236,6 +238,7 @@ const struct agt_site *dbi_site_table(struct dbi *dbi, uint32_t index)
 
 void dbi_site_use(struct dbi *dbi, struct fragment *fragment)
 {
+    assert(fragment->site && fragment->site <= dbi->sites.site_count);
     struct site *site = &dbi->sites.sites[fragment->site - 1];
     fragment->next_user = site->users;
     site->users = fragment->is.id + 1;

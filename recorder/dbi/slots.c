@@ -8,6 +8,7 @@
  */
 #include "recorder/dbi/slots.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "recorder/insn/insn_ranges.h"
@@ -76,6 +77,7 @@ static struct owner address_of(const struct derivation *d, const struct ins_mem 
 
 static void slot_own(struct derivation *d)
 {
+    assert(d->slot_count < DBI_SLOTS_MAX);
     d->slots[d->slot_count++] = (struct dbi_slot){.word = (uint16_t)++d->words};
 }
 
@@ -98,6 +100,7 @@ static void operand_add(struct derivation *d, const struct ins_mem *mem)
     d->slots[d->slot_count - 1].more = mem->disp;
     is.more = (int64_t)((uint64_t)is.more - (uint64_t)mem->disp);
     is.word = (uint16_t)d->words;
+    assert(d->owner_count < OWNERS_MAX);
     d->owners[d->owner_count++] = is;
 }
 

@@ -12,6 +12,7 @@
  */
 #include "recorder/dbi/translate.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "recorder/dbi/branch.h"
@@ -122,6 +123,7 @@ int dbi_emit_fragment(struct emit *e, const struct dbi_emit_how *how, struct dbi
                       struct dbi_output *out)
 {
     bool exact = how->exact;
+    assert(code->count > 0 && code->count <= DBI_INSN_MAX);
     struct work w = {.e = e,
                      .cold = how->cold,
                      .code = code,
@@ -156,6 +158,7 @@ int dbi_emit_fragment(struct emit *e, const struct dbi_emit_how *how, struct dbi
     int err = insns_emit(&w);
     if (err)
         return err;
+    assert(w.word == out->word_count);
     dbi_terminal_emit(&w);
     dbi_time_stub_emit(&w, time_up, check);
     dbi_check_stub_emit(&w);

@@ -45,6 +45,7 @@ static inline int32_t dbi_word_off(const struct work *w, unsigned word)
 /* mov gs:[r15d + ...], reg: a word of the record */
 static inline void dbi_ring_store(struct work *w, unsigned word, unsigned reg)
 {
+    assert(word < w->out->word_count);
     emit_store_gs_narrow(w->e, R15, dbi_word_off(w, word), reg);
 }
 

@@ -42,6 +42,7 @@
 #ifndef RECORDER_INSN_INSN_H
 #define RECORDER_INSN_INSN_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -104,11 +105,13 @@ struct ins_regset {
 
 static inline void ins_regset_add(struct ins_regset *set, unsigned loc)
 {
+    assert(loc < INS_LOC_COUNT);
     set->bits[loc / 64] |= UINT64_C(1) << (loc % 64);
 }
 
 static inline bool ins_regset_has(const struct ins_regset *set, unsigned loc)
 {
+    assert(loc < INS_LOC_COUNT);
     return set->bits[loc / 64] >> (loc % 64) & 1;
 }
 

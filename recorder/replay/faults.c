@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Faults: where the program is when its translation faults, and what it has executed by then. */
+#include <assert.h>
 #include <string.h>
 
 #include "recorder/dbi/x87_kinds.h"
@@ -39,6 +40,7 @@ static int execution_cut(struct rep_engine *engine, const struct dbi_fragment *f
 {
     uint64_t *counters = (uint64_t *)(engine->host.shm + AGT_COUNT_OFF);
     const struct dbi_fragment *head = NULL;
+    assert(count <= fragment->insn_count);
     int err = count ? dbi_fragment_head(engine->dbi, fragment, count, &head) : 0;
     *more = 0;
     if (!err && engine->mode == DBI_COLLECT) {
