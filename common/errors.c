@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The sentence of the thread's last failure, beside its code (<wetdbg/errors.h>). */
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Files that we write (<wetdbg/own_file.h>): what a name leads to is looked at before and after it
+ * is opened, so that nobody who can rename files in that directory has another one written.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>

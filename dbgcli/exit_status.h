@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the program's exit status says. */
 #ifndef DBGCLI_EXIT_STATUS_H
 #define DBGCLI_EXIT_STATUS_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whether the system has what even the C library's locks need. */
 #ifndef DBGCLI_FUTEX_H
 #define DBGCLI_FUTEX_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The program: the command line (app.h) with readline. */
 #include <locale.h>
 #include <stdio.h>
 

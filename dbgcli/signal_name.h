@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Signals by name, and what the kernel says of a fault. */
 #ifndef DBGCLI_SIGNAL_NAME_H
 #define DBGCLI_SIGNAL_NAME_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* System calls by name. */
 #ifndef DBGCLI_SYSCALL_NAME_H
 #define DBGCLI_SYSCALL_NAME_H
 

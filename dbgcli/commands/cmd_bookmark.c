@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `bookmark` and `bookmarks`: times of the run that get a name (bookmark.h). */
 #include <inttypes.h>
 #include <stdlib.h>
 

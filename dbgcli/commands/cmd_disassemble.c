@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `disassemble`: the instructions of a function, and how often each was executed in the run. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `goto`: stands at another time of the run. */
 #include "dbgcli/nav/place.h"
 
 const struct cli_syntax cli_cmd_goto_syntax = {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `instances`: each time that a breakpoint on a line would be hit. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `list`: source lines around a place, or from where the last list ended. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

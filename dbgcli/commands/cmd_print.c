@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `print`: the value of an expression in the selected frame, now or at another time. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `slice`: what led to a criterion, by source line or by instance, as text or as JSON. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `help` and `quit`, the two commands that concern the prompt itself. */
 #include <stddef.h>
 
 #include "dbgcli/help.h"

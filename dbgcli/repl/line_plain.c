@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lines from a pipe or a file: no prompt, no history. */
 #include <errno.h>
 #include <stdlib.h>
 

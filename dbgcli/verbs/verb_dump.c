@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `wetdbg dump`: what a recording holds, one line per item. */
 #include "dbgcli/trace_arg.h"
 #include "dbgcli/verbs/verb.h"
 #include <wetdbg/errors.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `wetdbg help`: all verbs, or one of them. */
 #include <string.h>
 
 #include "dbgcli/commands/session.h"

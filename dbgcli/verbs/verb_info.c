@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `wetdbg info`: facts about the run of a recording or of a .wet file. */
 #include <stdlib.h>
 #include <sys/stat.h>
 

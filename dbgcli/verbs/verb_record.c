@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `wetdbg record`: records a program by rr, or says what this machine can do (--check). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `wetdbg verify`: whether a .wet file is what docs/format.md says, rule by rule. */
 #include <inttypes.h>
 
 #include "dbgcli/exit_status.h"

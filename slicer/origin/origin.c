@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The origin of one value (<wetdbg/origin.h>): the run is scanned backward, event by event and
+ * instruction by instruction, with the place of each byte of the value; what a hop means is
+ * chase_step.c's and chase_kernel.c's to find out. Then push and pop pairs are marked, and names
+ * and texts added.
+ */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Following instances where only sets are kept: slc_follow() over compiled instructions
+ * (scan_ops.h).
+ */
 #ifndef SLICER_SCAN_FAST_H
 #define SLICER_SCAN_FAST_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Parsing options and operands by a table, and what is said of those that are wrong. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Answers on their way out: untrusted text in both forms, styles, ends of pipes and full disks. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

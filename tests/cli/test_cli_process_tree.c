@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Processes as a tree: order and indentation. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The way to a process through execs and forks. */
 #include <string.h>
 
 #include "recorder/feed/feed.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * /proc/PID/maps as rr before 5.9 understands it: which lines are joined, and which paths are such.
+ */
 #include <stdio.h>
 #include <string.h>
 

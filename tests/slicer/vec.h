@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Arrays that grow, for the stand-ins of this folder. */
 #ifndef TESTS_SLICER_VEC_H
 #define TESTS_SLICER_VEC_H
 

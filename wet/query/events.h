@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Entries of the event queue as the events that the library's users see. */
 #ifndef WET_QUERY_EVENTS_H
 #define WET_QUERY_EVENTS_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What ties a .wet file to the recording that it was built from. */
 #include <jansson.h>
 #include <stdio.h>
 
