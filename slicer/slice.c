@@ -36,8 +36,8 @@ struct wetdbg_slice *slc_slice_new(struct wetdbg *wet, const struct wetdbg_slice
         return NULL;
     slice->wet = wet;
     slice->options = *options;
-    slice->span_count = wetdbg_get_info(wet)->intervals;
-    slice->spans = calloc(slice->span_count + 1, sizeof(*slice->spans));
+    slice->share_count = wetdbg_get_info(wet)->intervals;
+    slice->shares = calloc(slice->share_count + 1, sizeof(*slice->shares));
     slice->session = options->session;
     if (slice->session)
         slc_session_hold(slice->session);
@@ -45,7 +45,7 @@ struct wetdbg_slice *slc_slice_new(struct wetdbg *wet, const struct wetdbg_slice
         slice->session = NULL;
     if (slice->session)
         slice->code = slc_session_code(slice->session, code_for(options));
-    if (!slice->spans || !slice->code) {
+    if (!slice->shares || !slice->code) {
         wetdbg_slice_free(slice);
         return NULL;
     }
@@ -62,14 +62,14 @@ void wetdbg_slice_free(struct wetdbg_slice *slice)
 {
     if (!slice)
         return;
-    for (uint64_t k = 0; slice->spans && k < slice->span_count; k++) {
-        if (slice->spans[k].bits)
-            slc_session_give_bits(slice->session, slice->spans[k].bits,
-                                  bit_words(slice->spans[k].instructions));
-        free(slice->spans[k].members);
+    for (uint64_t k = 0; slice->shares && k < slice->share_count; k++) {
+        if (slice->shares[k].bits)
+            slc_session_give_bits(slice->session, slice->shares[k].bits,
+                                  bit_words(slice->shares[k].instructions));
+        free(slice->shares[k].members);
     }
     wetdbg_slice_session_free(slice->session);
-    free(slice->spans);
+    free(slice->shares);
     free(slice->totals);
     free(slice->announced);
     free(slice->sorted);
@@ -80,11 +80,11 @@ void wetdbg_slice_free(struct wetdbg_slice *slice)
 
 void slc_slice_restart(struct wetdbg_slice *slice)
 {
-    for (uint64_t k = 0; k < slice->span_count; k++) {
-        struct slc_span *span = &slice->spans[k];
-        if (span->bits)
-            memset(span->bits, 0, (span->instructions + 63) / 64 * 8);
-        span->member_count = 0;
+    for (uint64_t k = 0; k < slice->share_count; k++) {
+        struct slc_share *share = &slice->shares[k];
+        if (share->bits)
+            memset(share->bits, 0, (share->instructions + 63) / 64 * 8);
+        share->member_count = 0;
     }
     slc_code_clear_tallies(slice->code);
     slc_lines_restart(slice);
@@ -93,35 +93,35 @@ void slc_slice_restart(struct wetdbg_slice *slice)
     slice->has_fault = false;
 }
 
-static int keep_member(struct slc_span *span, struct slc_member member)
+static int keep_member(struct slc_share *share, struct slc_member member)
 {
-    assert(!span->member_count ||
-           span->members[span->member_count - 1].time_off >= member.time_off);
-    if (wd_grow(span->members, span->member_capacity, span->member_count + 1))
+    assert(!share->member_count ||
+           share->members[share->member_count - 1].time_off >= member.time_off);
+    if (wd_grow(share->members, share->member_capacity, share->member_count + 1))
         return -ENOMEM;
-    span->members[span->member_count++] = member;
+    share->members[share->member_count++] = member;
     return 0;
 }
 
 int slc_slice_make_bits(struct wetdbg_slice *slice, const struct wet_interval *interval,
                         uint64_t **bits)
 {
-    struct slc_span *span = &slice->spans[interval->index];
+    struct slc_share *share = &slice->shares[interval->index];
 
-    assert(interval->index < slice->span_count);
-    if (!span->bits) {
-        span->first_time = interval->first_time;
-        span->instructions = interval->instructions;
-        span->bits = slc_session_bits(slice->session, bit_words(interval->instructions));
+    assert(interval->index < slice->share_count);
+    if (!share->bits) {
+        share->first_time = interval->first_time;
+        share->instructions = interval->instructions;
+        share->bits = slc_session_bits(slice->session, bit_words(interval->instructions));
     }
-    *bits = span->bits;
-    return span->bits ? 0 : -ENOMEM;
+    *bits = share->bits;
+    return share->bits ? 0 : -ENOMEM;
 }
 
 int slc_slice_add(struct wetdbg_slice *slice, const struct wet_interval *interval, wetdbg_time time,
                   uint32_t pc_index, const struct slc_want *want, uint64_t address)
 {
-    struct slc_span *span = &slice->spans[interval->index];
+    struct slc_share *share = &slice->shares[interval->index];
     uint64_t off = time - interval->first_time, *bits;
     uint32_t distance = slice->options.record_parents ? want->distance : WETDBG_DISTANCE_UNKNOWN;
 
@@ -140,7 +140,7 @@ int slc_slice_add(struct wetdbg_slice *slice, const struct wet_interval *interva
                                     .distance = want->distance,
                                     .location = want->location,
                                     .edge = want->edge};
-        if (keep_member(span, member))
+        if (keep_member(share, member))
             return -ENOMEM;
     }
     slc_code_tally(slice->code, pc_index, 1, time, time, distance);
@@ -167,8 +167,8 @@ int slc_slice_collect(struct wetdbg_slice *slice)
 
 uint64_t *slc_slice_bits(const struct wetdbg_slice *slice, const struct wet_interval *interval)
 {
-    assert(interval->index < slice->span_count);
-    return slice->spans[interval->index].bits;
+    assert(interval->index < slice->share_count);
+    return slice->shares[interval->index].bits;
 }
 
 int slc_slice_add_fault(struct wetdbg_slice *slice, wetdbg_time time, uint64_t pc, uint32_t task)
@@ -276,10 +276,10 @@ bool wetdbg_slice_contains_time(const struct wetdbg_slice *slice, wetdbg_time ti
     if (time == 0)
         return false;
     uint64_t k = wetdbg_interval_at(slice->wet, time);
-    if (k >= slice->span_count || !slice->spans[k].bits)
+    if (k >= slice->share_count || !slice->shares[k].bits)
         return false;
-    uint64_t off = time - slice->spans[k].first_time;
-    return off < slice->spans[k].instructions && slice->spans[k].bits[off / 64] >> (off % 64) & 1;
+    uint64_t off = time - slice->shares[k].first_time;
+    return off < slice->shares[k].instructions && slice->shares[k].bits[off / 64] >> (off % 64) & 1;
 }
 
 /* Which instances are asked for. */
@@ -303,11 +303,11 @@ static bool accepts(const struct wetdbg_slice *slice, const struct filter *filte
 }
 
 static struct wetdbg_slice_instance instance_of(const struct wetdbg_slice *slice,
-                                                const struct slc_span *span,
+                                                const struct slc_share *share,
                                                 const struct slc_member *member)
 {
     return (struct wetdbg_slice_instance){
-        .time = span->first_time + member->time_off,
+        .time = share->first_time + member->time_off,
         .pc = slice->code->pcs[member->pc_index].pc,
         .distance = member->distance,
         .edge = (enum wetdbg_edge)member->edge,
@@ -336,22 +336,22 @@ wetdbg_slice_instance_thread(const struct wetdbg_slice *slice,
     return wetdbg_thread_at(slice->wet, instance->time);
 }
 
-static int each_recorded(const struct wetdbg_slice *slice, const struct slc_span *span,
+static int each_recorded(const struct wetdbg_slice *slice, const struct slc_share *share,
                          const struct filter *filter, wetdbg_slice_instance_fn fn, void *arg)
 {
     int err = 0;
 
-    for (size_t i = 0; i < span->member_count && !err; i++) {
-        if (!accepts(slice, filter, span->members[i].pc_index))
+    for (size_t i = 0; i < share->member_count && !err; i++) {
+        if (!accepts(slice, filter, share->members[i].pc_index))
             continue;
-        struct wetdbg_slice_instance instance = instance_of(slice, span, &span->members[i]);
+        struct wetdbg_slice_instance instance = instance_of(slice, share, &share->members[i]);
         err = fn(arg, &instance);
     }
     return err;
 }
 
 /* Enumerates members of an interval without records: the interval says which pc ran when. */
-static int each_in_interval(const struct wetdbg_slice *slice, const struct slc_span *span,
+static int each_in_interval(const struct wetdbg_slice *slice, const struct slc_share *share,
                             const struct wet_interval *interval, const struct filter *filter,
                             wetdbg_slice_instance_fn fn, void *arg)
 {
@@ -364,10 +364,11 @@ static int each_in_interval(const struct wetdbg_slice *slice, const struct slc_s
             exec->node < slice->code->node_limit ? slice->code->nodes[exec->node] : NULL;
         for (uint32_t s = node ? node->statement_count : 0; s-- > 0 && !err;) {
             uint64_t off = (uint64_t)exec->time_off + s;
-            if (!known || off >= span->instructions || !(span->bits[off / 64] >> (off % 64) & 1) ||
+            if (!known || off >= share->instructions ||
+                !(share->bits[off / 64] >> (off % 64) & 1) ||
                 !accepts(slice, filter, known->pc_index[s]))
                 continue;
-            struct wetdbg_slice_instance instance = {.time = span->first_time + off,
+            struct wetdbg_slice_instance instance = {.time = share->first_time + off,
                                                      .pc = node->statements[s].pc,
                                                      .distance = WETDBG_DISTANCE_UNKNOWN,
                                                      .edge = WETDBG_EDGE_NONE,
@@ -387,19 +388,19 @@ static int each_instance(const struct wetdbg_slice *slice, const struct filter *
         struct wetdbg_slice_instance instance = fault_instance(slice);
         err = fn(arg, &instance);
     }
-    for (uint64_t k = slice->span_count; k-- > 0 && !err;) {
-        const struct slc_span *span = &slice->spans[k];
+    for (uint64_t k = slice->share_count; k-- > 0 && !err;) {
+        const struct slc_share *share = &slice->shares[k];
         const struct wet_interval *interval;
-        if (!span->bits)
+        if (!share->bits)
             continue;
         if (slice->options.record_parents) {
-            err = each_recorded(slice, span, filter, fn, arg);
+            err = each_recorded(slice, share, filter, fn, arg);
             continue;
         }
         err = wet_interval_get(slice->wet, k, &interval);
         if (err)
             break;
-        err = each_in_interval(slice, span, interval, filter, fn, arg);
+        err = each_in_interval(slice, share, interval, filter, fn, arg);
         wet_interval_put(slice->wet, interval);
     }
     return err;
@@ -435,18 +436,18 @@ static int keep_nearest(void *arg, const struct wetdbg_slice_instance *instance)
     return 0;
 }
 
-/* The record of a member's time; members of a span are sorted, latest first. */
+/* The record of a member's time; members of a share are sorted, latest first. */
 static const struct slc_member *find_member(const struct wetdbg_slice *slice, wetdbg_time time,
-                                            const struct slc_span **found)
+                                            const struct slc_share **found)
 {
-    const struct slc_span *span = &slice->spans[wetdbg_interval_at(slice->wet, time)];
+    const struct slc_share *share = &slice->shares[wetdbg_interval_at(slice->wet, time)];
     size_t at =
-        wd_bisect(0, span->member_count, i, span->first_time + span->members[i].time_off > time);
+        wd_bisect(0, share->member_count, i, share->first_time + share->members[i].time_off > time);
 
-    if (at == span->member_count || span->first_time + span->members[at].time_off != time)
+    if (at == share->member_count || share->first_time + share->members[at].time_off != time)
         return NULL;
-    *found = span;
-    return &span->members[at];
+    *found = share;
+    return &share->members[at];
 }
 
 static int build_path(const struct wetdbg_slice *slice, const struct wetdbg_slice_instance *end,
@@ -461,16 +462,17 @@ static int build_path(const struct wetdbg_slice *slice, const struct wetdbg_slic
     path->hops[count - 1] = *end;
     for (size_t i = count - 1; i-- > 0;) {
         const struct wetdbg_slice_instance *user = &path->hops[i + 1];
-        const struct slc_span *span;
+        const struct slc_share *share;
         bool is_fault = i == 0 && slice->has_fault && user->parent == slice->fault_time;
-        const struct slc_member *member = is_fault ? NULL : find_member(slice, user->parent, &span);
+        const struct slc_member *member =
+            is_fault ? NULL : find_member(slice, user->parent, &share);
         if (!is_fault && (!member || member->distance != i)) {
             wetdbg_time missing = user->parent;
             free(path);
             return wetdbg_fail(-WETDBG_ERR_CORRUPT, "the slice has no instance at time %llu",
                                (unsigned long long)missing);
         }
-        path->hops[i] = is_fault ? fault_instance(slice) : instance_of(slice, span, member);
+        path->hops[i] = is_fault ? fault_instance(slice) : instance_of(slice, share, member);
     }
     *out = path;
     return 0;

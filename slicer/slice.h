@@ -17,7 +17,7 @@ struct slc_member {
 };
 
 /* The members in one interval. */
-struct slc_span {
+struct slc_share {
     wetdbg_time first_time;
     uint64_t instructions;
     uint64_t *bits;             /* by time - first_time; NULL if there are none */
@@ -31,8 +31,8 @@ struct wetdbg_slice {
     struct wetdbg_slice_session *session;
     struct slc_code *code; /* the session's */
     struct wetdbg_slice_counts counts;
-    struct slc_span *spans; /* by interval */
-    uint64_t span_count;
+    struct slc_share *shares; /* by interval */
+    uint64_t share_count;
     struct slc_count *totals; /* by index in code's pcs */
     uint32_t total_capacity;
     bool *announced; /* by index in code's lines */

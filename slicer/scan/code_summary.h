@@ -80,7 +80,7 @@ struct slc_class {
     size_t count;
     uint64_t *branches; /* sorted */
     uint32_t next;      /* class with the same hash, or 0 */
-    /* Where it was lately requested; slicer/scan/frames.c. */
+    /* Where it was lately demanded; slicer/scan/frames.c. */
     const void *mark_frames;
     uint64_t mark_serial;
     size_t mark_at;

@@ -161,7 +161,7 @@ static void draft_class(struct slc_draft *draft, uint32_t klass)
         draft->classes[draft->class_count++] = klass;
 }
 
-static int request_control(struct slc_scan *scan, struct slc_task *task, struct slc_op *op)
+static int demand_control(struct slc_scan *scan, struct slc_task *task, struct slc_op *op)
 {
     struct slc_want want = {.distance = 1, .edge = WETDBG_EDGE_CONTROL, .location = INS_LOC_COUNT};
 
@@ -174,7 +174,7 @@ static int request_control(struct slc_scan *scan, struct slc_task *task, struct 
         draft_class(scan->draft, op->klass);
     if (slc_frames_top(&task->frames)->last_klass == op->klass)
         return 0;
-    return slc_frames_request(&task->frames, scan->code->classes, op->klass, &want);
+    return slc_frames_demand(&task->frames, scan->code->classes, op->klass, &want);
 }
 
 static inline void drop_defined(struct slc_scan *scan, struct slc_regs *regs,
@@ -228,7 +228,7 @@ static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet
         err = way->is_move ? want_source(scan, regs, op, &way->move, &place, wanted[f])
                            : want_loads(scan, op, way, &place);
     }
-    return err || !scan->follows_control ? err : request_control(scan, task, op);
+    return err || !scan->follows_control ? err : demand_control(scan, task, op);
 }
 
 static inline bool touches(const struct slc_op *op, const struct slc_regs *regs)

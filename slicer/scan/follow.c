@@ -321,8 +321,8 @@ static enum slc_force next_force(const struct slc_hits *hits)
     return (enum slc_force)hits->best.force;
 }
 
-static int request_control(struct slc_scan *scan, struct slc_task *task, uint32_t pc_index,
-                           uint64_t user)
+static int demand_control(struct slc_scan *scan, struct slc_task *task, uint32_t pc_index,
+                          uint64_t user)
 {
     struct slc_want want = {.user = user,
                             .distance = scan->hits.best.distance + 1,
@@ -335,7 +335,7 @@ static int request_control(struct slc_scan *scan, struct slc_task *task, uint32_
     uint32_t klass = slc_code_class(scan->code, pc_index);
     if (klass == SLC_UNKNOWN)
         return -ENOMEM;
-    return slc_frames_request(&task->frames, scan->code->classes, klass, &want);
+    return slc_frames_demand(&task->frames, scan->code->classes, klass, &want);
 }
 
 /* ---- seeds ---- */
@@ -360,7 +360,7 @@ int slc_follow_seed(struct slc_scan *scan, struct slc_task *task, const struct s
         uint32_t pc_index = slc_code_pc(scan->code, seed->pc);
         if (pc_index == SLC_UNKNOWN)
             return -ENOMEM;
-        err = request_control(scan, task, pc_index, user);
+        err = demand_control(scan, task, pc_index, user);
     }
     return err;
 }
@@ -432,6 +432,6 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
     if (!err && seed)
         err = slc_follow_seed(scan, task, seed, in.time);
     if (!err && scan->tracks_frames)
-        err = request_control(scan, task, pc_index, in.time);
+        err = demand_control(scan, task, pc_index, in.time);
     return err;
 }

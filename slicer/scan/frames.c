@@ -27,7 +27,7 @@ static int push(struct slc_frames *frames, uint8_t kind, uint64_t slot)
         return -ENOMEM;
     frames->frames[frames->count++] = (struct slc_frame){.kind = kind,
                                                          .slot = slot,
-                                                         .first = frames->request_count,
+                                                         .first = frames->demand_count,
                                                          .last_klass = SLC_UNKNOWN,
                                                          .serial = ++frames->serial};
     return 0;
@@ -51,7 +51,7 @@ void slc_frames_fini(struct slc_frames *frames)
     for (size_t i = 0; i < frames->count; i++)
         slc_stash_free(frames->frames[i].stash);
     free(frames->frames);
-    free(frames->requests);
+    free(frames->demands);
     *frames = (struct slc_frames){0};
 }
 
@@ -66,9 +66,9 @@ static void pop(struct slc_frames *frames)
 {
     struct slc_frame *top = slc_frames_top(frames);
 
-    assert(frames->count && top->first <= frames->request_count);
+    assert(frames->count && top->first <= frames->demand_count);
     slc_stash_free(top->stash);
-    frames->request_count = top->first;
+    frames->demand_count = top->first;
     if (frames->count > 1)
         frames->count--;
     else
@@ -77,17 +77,17 @@ static void pop(struct slc_frames *frames)
     reach_down(frames, frames->count - 1);
 }
 
-static int request_append(struct slc_frames *frames, uint32_t klass, const struct slc_want *want)
+static int demand_append(struct slc_frames *frames, uint32_t klass, const struct slc_want *want)
 {
-    if (wd_grow(frames->requests, frames->request_capacity, frames->request_count + 1))
+    if (wd_grow(frames->demands, frames->demand_capacity, frames->demand_count + 1))
         return -ENOMEM;
-    frames->requests[frames->request_count++] = (struct slc_request){klass, *want};
+    frames->demands[frames->demand_count++] = (struct slc_demand){klass, *want};
     return 0;
 }
 
-/* Requests of a class are found by its mark, unless another frame (of a recursion) has set it. */
-int slc_frames_request(struct slc_frames *frames, struct slc_class *classes, uint32_t klass,
-                       const struct slc_want *want)
+/* Demands of a class are found by its mark, unless another frame (of a recursion) has set it. */
+int slc_frames_demand(struct slc_frames *frames, struct slc_class *classes, uint32_t klass,
+                      const struct slc_want *want)
 {
     struct slc_frame *top = slc_frames_top(frames);
     struct slc_class *own = &classes[klass];
@@ -95,24 +95,24 @@ int slc_frames_request(struct slc_frames *frames, struct slc_class *classes, uin
     assert(klass != SLC_UNKNOWN);
     top->last_klass = klass;
     if (own->mark_frames == frames && own->mark_serial == top->serial) {
-        struct slc_request *request = &frames->requests[own->mark_at];
-        if (own->mark_at >= top->first && own->mark_at < frames->request_count &&
-            request->klass == klass) {
-            slc_want_merge(&request->want, want);
+        struct slc_demand *demand = &frames->demands[own->mark_at];
+        if (own->mark_at >= top->first && own->mark_at < frames->demand_count &&
+            demand->klass == klass) {
+            slc_want_merge(&demand->want, want);
             return 0;
         }
     }
     own->mark_frames = frames;
     own->mark_serial = top->serial;
-    for (size_t i = frames->request_count; i-- > top->first;)
-        if (frames->requests[i].klass == klass) {
+    for (size_t i = frames->demand_count; i-- > top->first;)
+        if (frames->demands[i].klass == klass) {
             own->mark_at = i;
-            slc_want_merge(&frames->requests[i].want, want);
+            slc_want_merge(&frames->demands[i].want, want);
             return 0;
         }
-    own->mark_at = frames->request_count;
+    own->mark_at = frames->demand_count;
     top->bloom |= classes[klass].bloom;
-    return request_append(frames, klass, want);
+    return demand_append(frames, klass, want);
 }
 
 void slc_frames_branch(struct slc_frames *frames, const struct slc_class *classes, uint64_t pc,
@@ -125,39 +125,39 @@ void slc_frames_branch(struct slc_frames *frames, const struct slc_class *classe
         return;
     top->bloom = 0;
     top->last_klass = SLC_UNKNOWN;
-    for (size_t i = top->first; i < frames->request_count; i++) {
-        struct slc_request *request = &frames->requests[i];
-        if (classes[request->klass].bloom & slc_pc_bit(pc) &&
-            slc_class_has(&classes[request->klass], pc)) {
-            slc_want_merge(hit, &request->want);
+    for (size_t i = top->first; i < frames->demand_count; i++) {
+        struct slc_demand *demand = &frames->demands[i];
+        if (classes[demand->klass].bloom & slc_pc_bit(pc) &&
+            slc_class_has(&classes[demand->klass], pc)) {
+            slc_want_merge(hit, &demand->want);
             continue;
         }
-        top->bloom |= classes[request->klass].bloom;
-        frames->requests[kept++] = *request;
+        top->bloom |= classes[demand->klass].bloom;
+        frames->demands[kept++] = *demand;
     }
-    frames->request_count = kept;
+    frames->demand_count = kept;
 }
 
 bool slc_frames_guard(struct slc_frames *frames, const struct slc_class *classes, uint64_t pc)
 {
     struct slc_frame *top = slc_frames_top(frames);
     uint64_t bit = slc_pc_bit(pc), bloom = 0;
-    size_t kept = top->first, count = frames->request_count;
+    size_t kept = top->first, count = frames->demand_count;
 
     for (size_t i = kept; i < count; i++) {
-        const struct slc_class *klass = &classes[frames->requests[i].klass];
+        const struct slc_class *klass = &classes[frames->demands[i].klass];
         if (klass->bloom & bit && slc_class_has(klass, pc))
             continue;
         bloom |= klass->bloom;
         if (kept != i)
-            frames->requests[kept] = frames->requests[i];
+            frames->demands[kept] = frames->demands[i];
         kept++;
     }
     top->bloom = bloom;
     if (kept == count)
         return false;
     top->last_klass = SLC_UNKNOWN;
-    frames->request_count = kept;
+    frames->demand_count = kept;
     return true;
 }
 
@@ -165,9 +165,9 @@ void slc_frames_take_all(struct slc_frames *frames, struct slc_want *hit)
 {
     struct slc_frame *top = slc_frames_top(frames);
 
-    for (size_t i = top->first; i < frames->request_count; i++)
-        slc_want_merge(hit, &frames->requests[i].want);
-    frames->request_count = top->first;
+    for (size_t i = top->first; i < frames->demand_count; i++)
+        slc_want_merge(hit, &frames->demands[i].want);
+    frames->demand_count = top->first;
     top->bloom = 0;
     top->last_klass = SLC_UNKNOWN;
 }
@@ -335,10 +335,10 @@ static int compare_classes(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static size_t requests_end(const struct slc_frames *frames, size_t index)
+static size_t demands_end(const struct slc_frames *frames, size_t index)
 {
     assert(index < frames->count);
-    return index + 1 < frames->count ? frames->frames[index + 1].first : frames->request_count;
+    return index + 1 < frames->count ? frames->frames[index + 1].first : frames->demand_count;
 }
 
 int slc_frames_save(const struct slc_frames *frames, size_t from, struct slc_frames_copy *copy)
@@ -346,14 +346,14 @@ int slc_frames_save(const struct slc_frames *frames, size_t from, struct slc_fra
     size_t first = frames->frames[from].first;
 
     assert(from < frames->count);
-    if (copy_reserve(copy, frames->count - from, frames->request_count - first))
+    if (copy_reserve(copy, frames->count - from, frames->demand_count - first))
         return -ENOMEM;
     copy->count = frames->count - from;
-    copy->class_count = frames->request_count - first;
+    copy->class_count = frames->demand_count - first;
     for (size_t i = from; i < frames->count; i++) {
         const struct slc_frame *frame = &frames->frames[i];
         uint32_t *classes = copy->classes + (frame->first - first);
-        size_t count = requests_end(frames, i) - frame->first;
+        size_t count = demands_end(frames, i) - frame->first;
         if (frame->kind == SLC_FRAME_SIGNAL)
             return 0;
         copy->frames[i - from] = (struct slc_frame_copy){.slot = frame->slot,
@@ -362,23 +362,23 @@ int slc_frames_save(const struct slc_frames *frames, size_t from, struct slc_fra
                                                          .class_count = (uint32_t)count,
                                                          .kind = frame->kind};
         for (size_t r = 0; r < count; r++)
-            classes[r] = frames->requests[frame->first + r].klass;
+            classes[r] = frames->demands[frame->first + r].klass;
         if (count > 1)
             qsort(classes, count, sizeof(*classes), compare_classes);
     }
     return 1;
 }
 
-/* `classes` are sorted and distinct, requests are distinct. */
+/* `classes` are sorted and distinct, demands are distinct. */
 static bool has_classes(const struct slc_frames *frames, size_t index, const uint32_t *classes,
                         size_t count)
 {
     size_t first = frames->frames[index].first;
 
-    if (requests_end(frames, index) - first != count)
+    if (demands_end(frames, index) - first != count)
         return false;
     for (size_t r = 0; r < count; r++)
-        if (!bsearch(&frames->requests[first + r].klass, classes, count, sizeof(*classes),
+        if (!bsearch(&frames->demands[first + r].klass, classes, count, sizeof(*classes),
                      compare_classes))
             return false;
     return true;
@@ -415,7 +415,7 @@ int slc_frames_replace(struct slc_frames *frames, const struct slc_class *classe
     size_t first = frames->frames[base].first;
 
     assert(count <= frames->count && (copy->count || count < frames->count));
-    frames->request_count = first;
+    frames->demand_count = first;
     frames->count = base;
     for (size_t i = 0; i < copy->count; i++) {
         const struct slc_frame_copy *kept = &copy->frames[i];
@@ -427,7 +427,7 @@ int slc_frames_replace(struct slc_frames *frames, const struct slc_class *classe
         for (uint32_t r = 0; r < kept->class_count; r++, klass++) {
             const struct slc_want want = {
                 .distance = 1, .edge = WETDBG_EDGE_CONTROL, .location = INS_LOC_COUNT};
-            int err = request_append(frames, *klass, &want);
+            int err = demand_append(frames, *klass, &want);
             if (err)
                 return err;
             slc_frames_top(frames)->bloom |= classes[*klass].bloom;
@@ -462,9 +462,9 @@ int slc_frames_validate(const struct slc_frames *frames, uint32_t class_count)
     for (size_t i = 0; i < frames->count && !err; i++) {
         const struct slc_frame *frame = &frames->frames[i];
         size_t end = requests_end(frames, i);
-        if (frame->first > end || end > frames->request_count)
+        if (frame->first > end || end > frames->demand_count)
             return wd_fail_defect("frame %zu has requests %zu to %zu of %zu", i, frame->first, end,
-                                  frames->request_count);
+                                  frames->demand_count);
         if (frame->kind > SLC_FRAME_JUMPED || (frame->stash && frame->kind != SLC_FRAME_SIGNAL))
             return wd_fail_defect("frame %zu of kind %u holds what only a handler's does", i,
                                   frame->kind);

@@ -7,7 +7,7 @@
  * that were live where the scan began were not entered: their slots are unknown (*open* frames),
  * and the next call that belongs to no known frame made them.
  *
- * A *request* waits in a frame for the most recent earlier branch of its control class; the first
+ * A *demand* waits in a frame for the most recent earlier branch of its control class; the first
  * branch met there that is in the class satisfies it. What still waits when the frame is left
  * depends on the call.
  */
@@ -24,7 +24,7 @@ enum slc_frame_kind {
     SLC_FRAME_JUMPED,  /* over a longjmp: frames of unknown number up to the next one */
 };
 
-struct slc_request {
+struct slc_demand {
     uint32_t klass;
     struct slc_want want;
 };
@@ -33,10 +33,10 @@ struct slc_frame {
     uint64_t slot;       /* address of the return address (SIGNAL: of the ucontext); 0 if unknown */
     uint64_t child_slot; /* of the last call seen in this frame; 0 if none */
     uint64_t function;   /* JUMPED: start of the function that the jump landed in */
-    uint32_t last_klass; /* lately requested and still waiting, or SLC_UNKNOWN */
+    uint32_t last_klass; /* lately demanded and still waiting, or SLC_UNKNOWN */
     uint64_t serial;     /* of this frame among all of the task's */
-    uint64_t bloom;      /* of all branches that requests wait for; may have too many */
-    size_t first;        /* its requests: from here to the next frame's */
+    uint64_t bloom;      /* of all branches that demands wait for; may have too many */
+    size_t first;        /* its demands: from here to the next frame's */
     uint8_t kind;
     struct slc_regs *stash; /* SIGNAL: see slicer/scan/kernel.c; owned */
 };
@@ -45,13 +45,13 @@ struct slc_frame {
 struct slc_frames {
     struct slc_frame *frames;
     size_t count, capacity;
-    struct slc_request *requests;
-    size_t request_count, request_capacity;
+    struct slc_demand *demands;
+    size_t demand_count, demand_capacity;
     uint64_t serial;
     size_t lowest; /* frames below this index played no part since somebody set it */
 };
 
-/* The topmost frames of a task, without what is found again: requests as sets of classes. */
+/* The topmost frames of a task, without what is found again: demands as sets of classes. */
 struct slc_frame_copy {
     uint64_t slot, child_slot, function;
     uint32_t class_count;
@@ -84,10 +84,10 @@ static inline struct slc_frame *slc_frames_top(struct slc_frames *frames)
 }
 
 /* An instance of the current frame waits for its control parent. */
-int slc_frames_request(struct slc_frames *frames, struct slc_class *classes, uint32_t klass,
-                       const struct slc_want *want);
+int slc_frames_demand(struct slc_frames *frames, struct slc_class *classes, uint32_t klass,
+                      const struct slc_want *want);
 
-/* slc_frames_request() without saying who waits. */
+/* slc_frames_demand() without saying who waits. */
 static inline int slc_frames_wait(struct slc_frames *frames, struct slc_class *classes,
                                   uint32_t klass)
 {
@@ -99,22 +99,22 @@ static inline int slc_frames_wait(struct slc_frames *frames, struct slc_class *c
     if (top->last_klass == klass)
         return 0;
     if (own->mark_frames == frames && own->mark_serial == top->serial &&
-        own->mark_at >= top->first && own->mark_at < frames->request_count &&
-        frames->requests[own->mark_at].klass == klass) {
+        own->mark_at >= top->first && own->mark_at < frames->demand_count &&
+        frames->demands[own->mark_at].klass == klass) {
         top->last_klass = klass;
         return 0;
     }
-    return slc_frames_request(frames, classes, klass, &want);
+    return slc_frames_demand(frames, classes, klass, &want);
 }
 
-/* Requests of the current frame that the branch satisfies go; their best is merged into *hit. */
+/* Demands of the current frame that the branch satisfies go; their best is merged into *hit. */
 void slc_frames_branch(struct slc_frames *frames, const struct slc_class *classes, uint64_t pc,
                        struct slc_want *hit);
 
-/* slc_frames_branch() without saying whose requests go: whether there were any. */
+/* slc_frames_branch() without saying whose demands go: whether there were any. */
 bool slc_frames_guard(struct slc_frames *frames, const struct slc_class *classes, uint64_t pc);
 
-/* Satisfies all requests of the current frame: the tail jump that is about to be passed satisfies
+/* Satisfies all demands of the current frame: the tail jump that is about to be passed satisfies
  * them. */
 void slc_frames_take_all(struct slc_frames *frames, struct slc_want *hit);
 
@@ -132,7 +132,7 @@ int slc_frames_pass_far_jump(struct slc_frames *frames, uint64_t function);
 int slc_frames_pass_handler_end(struct slc_frames *frames, uint64_t ucontext,
                                 struct slc_regs *stash);
 
-/* Passes the start of a signal handler: the best of its requests is merged into *hit. Returns the
+/* Passes the start of a signal handler: the best of its demands is merged into *hit. Returns the
  * stash (for the caller to free), or NULL if the handler's end was not seen. */
 struct slc_regs *slc_frames_pass_handler_start(struct slc_frames *frames, uint64_t ucontext,
                                                struct slc_want *hit);

@@ -375,7 +375,7 @@ static int pass_cause(struct slc_scan *scan, struct slc_task *task, size_t index
         return 0;
     if (klass == SLC_UNKNOWN)
         return -ENOMEM;
-    return slc_frames_request(&task->frames, scan->code->classes, klass, hit);
+    return slc_frames_demand(&task->frames, scan->code->classes, klass, hit);
 }
 
 static bool wants_vectors(const struct slc_task *task)

@@ -204,7 +204,7 @@ static int pass_control_on(struct slc_scan *scan, struct slc_task *task)
     int err = 0;
 
     if (want.distance != SLC_NOT_WANTED && want.edge == WETDBG_EDGE_CONTROL && scan->tracks_frames)
-        err = slc_frames_request(&task->frames, scan->code->classes, 0, &want);
+        err = slc_frames_demand(&task->frames, scan->code->classes, 0, &want);
     scan->hits.best = slc_no_want();
     scan->hits.best_address = 0;
     scan->hits.is_guard = false;

@@ -377,7 +377,7 @@ static bool wants_registers(const struct slc_scan *scan)
 static bool waits_for_control(const struct slc_scan *scan)
 {
     for (unsigned i = 0; i < EVQ_TASKS_MAX; i++)
-        if (scan->tasks[i] && scan->tasks[i]->frames.request_count)
+        if (scan->tasks[i] && scan->tasks[i]->frames.demand_count)
             return true;
     return false;
 }

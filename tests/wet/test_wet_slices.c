@@ -50,20 +50,20 @@ static void assert_same_initials(const struct wetdbg_slice *a, const struct wetd
     }
 }
 
-static uint64_t members_of(const struct slc_span *span, size_t word)
+static uint64_t members_of(const struct slc_share *share, size_t word)
 {
-    return span->bits ? span->bits[word] : 0;
+    return share->bits ? share->bits[word] : 0;
 }
 
 static void assert_same_members(const struct wetdbg_slice *a, const struct wetdbg_slice *b)
 {
-    for (uint64_t k = 0; k < a->span_count; k++) {
-        const struct slc_span *span = &a->spans[k], *other = &b->spans[k];
-        uint64_t instructions = span->bits ? span->instructions : other->instructions;
+    for (uint64_t k = 0; k < a->share_count; k++) {
+        const struct slc_share *share = &a->shares[k], *other = &b->shares[k];
+        uint64_t instructions = share->bits ? share->instructions : other->instructions;
         for (size_t i = 0; i < (instructions + 63) / 64; i++)
-            if (members_of(span, i) != members_of(other, i))
+            if (members_of(share, i) != members_of(other, i))
                 fail_msg("interval %llu, word %zu: %llx and %llx", (unsigned long long)k, i,
-                         (unsigned long long)members_of(span, i),
+                         (unsigned long long)members_of(share, i),
                          (unsigned long long)members_of(other, i));
     }
 }
