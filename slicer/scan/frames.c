@@ -438,16 +438,16 @@ int slc_frames_replace(struct slc_frames *frames, const struct slc_class *classe
 
 /* ---- what is trusted ---- */
 
-static int requests_validate(const struct slc_frames *frames, size_t index, uint32_t class_count)
+static int demands_validate(const struct slc_frames *frames, size_t index, uint32_t class_count)
 {
-    size_t first = frames->frames[index].first, end = requests_end(frames, index);
+    size_t first = frames->frames[index].first, end = demands_end(frames, index);
 
     for (size_t r = first; r < end; r++) {
-        uint32_t klass = frames->requests[r].klass;
+        uint32_t klass = frames->demands[r].klass;
         if (klass >= class_count)
             return wd_fail_defect("frame %zu waits for class %u of %u", index, klass, class_count);
         for (size_t other = first; other < r; other++)
-            if (frames->requests[other].klass == klass)
+            if (frames->demands[other].klass == klass)
                 return wd_fail_defect("frame %zu waits for class %u twice", index, klass);
     }
     return 0;
@@ -458,17 +458,17 @@ int slc_frames_validate(const struct slc_frames *frames, uint32_t class_count)
     int err = 0;
 
     if (!frames->count || frames->frames[0].first)
-        return wd_fail_defect("a task has no frame, or requests that are of none");
+        return wd_fail_defect("a task has no frame, or demands that are of none");
     for (size_t i = 0; i < frames->count && !err; i++) {
         const struct slc_frame *frame = &frames->frames[i];
-        size_t end = requests_end(frames, i);
+        size_t end = demands_end(frames, i);
         if (frame->first > end || end > frames->demand_count)
-            return wd_fail_defect("frame %zu has requests %zu to %zu of %zu", i, frame->first, end,
+            return wd_fail_defect("frame %zu has demands %zu to %zu of %zu", i, frame->first, end,
                                   frames->demand_count);
         if (frame->kind > SLC_FRAME_JUMPED || (frame->stash && frame->kind != SLC_FRAME_SIGNAL))
             return wd_fail_defect("frame %zu of kind %u holds what only a handler's does", i,
                                   frame->kind);
-        err = requests_validate(frames, i, class_count);
+        err = demands_validate(frames, i, class_count);
     }
     return err;
 }

@@ -121,19 +121,19 @@ static void stack_frames(void **unused)
     struct slc_class classes[3] = {{0}};
     (void)unused;
     assert_int_equal(slc_frames_init(&frames), 0);
-    assert_int_equal(slc_frames_request(&frames, classes, 1, &want), 0);
+    assert_int_equal(slc_frames_demand(&frames, classes, 1, &want), 0);
     assert_int_equal(slc_frames_pass_return(&frames, 0x1000), 0);
-    assert_int_equal(slc_frames_request(&frames, classes, 1, &want), 0);
-    assert_int_equal(slc_frames_request(&frames, classes, 2, &want), 0);
+    assert_int_equal(slc_frames_demand(&frames, classes, 1, &want), 0);
+    assert_int_equal(slc_frames_demand(&frames, classes, 2, &want), 0);
 #define CALL slc_frames_validate(&frames, 3)
     assert_int_equal(CALL, 0);
     assert_int_equal(frames.count, 2);
     BREAK(frames.count, frames.count = 0, CALL, "no frame");
-    BREAK(frames.frames[0].first, frames.frames[0].first = 1, CALL, "requests that are of none");
-    BREAK(frames.frames[1].first, frames.frames[1].first = 9, CALL, "requests 0 to 9 of 3");
-    BREAK(frames.request_count, frames.request_count = 0, CALL, "frame 0 has requests");
-    BREAK(frames.requests[2].klass, frames.requests[2].klass = 1, CALL, "waits for class 1 twice");
-    BREAK(frames.requests[0].klass, frames.requests[0].klass = 3, CALL, "waits for class 3 of 3");
+    BREAK(frames.frames[0].first, frames.frames[0].first = 1, CALL, "demands that are of none");
+    BREAK(frames.frames[1].first, frames.frames[1].first = 9, CALL, "demands 0 to 9 of 3");
+    BREAK(frames.demand_count, frames.demand_count = 0, CALL, "frame 0 has demands");
+    BREAK(frames.demands[2].klass, frames.demands[2].klass = 1, CALL, "waits for class 1 twice");
+    BREAK(frames.demands[0].klass, frames.demands[0].klass = 3, CALL, "waits for class 3 of 3");
     BREAK(frames.frames[1].kind, frames.frames[1].kind = 9, CALL, "frame 1 of kind 9");
 #undef CALL
     slc_frames_fini(&frames);
