@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/array.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,9 @@ void *wd_array_grown(void *items, size_t *capacity, size_t needed, size_t item_b
     if (needed > most)
         return NULL;
     size_t room = how & WD_GROW_DOUBLE ? capacity_for(*capacity, needed, most) : needed;
-    char *grown = reallocarray(items, room, item_bytes);
+    if (room > PTRDIFF_MAX / item_bytes)
+        return NULL;
+    char *grown = realloc(items, room * item_bytes);
     if (!grown)
         return NULL;
     if (how & WD_GROW_ZEROED)

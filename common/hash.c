@@ -13,7 +13,8 @@ void wd_index_fini(struct wd_index *index)
 
 int wd_index_renew(struct wd_index *index, size_t capacity)
 {
-    uint32_t *places = calloc(capacity, sizeof(*places));
+    uint32_t *places =
+        capacity <= PTRDIFF_MAX / sizeof(*places) ? calloc(capacity, sizeof(*places)) : NULL;
     if (!places)
         return -ENOMEM;
     free(index->places);

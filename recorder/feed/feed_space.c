@@ -99,7 +99,7 @@ int feed_vmas_unmap(struct feed_vmas *vmas, uint64_t start, uint64_t end)
 {
     size_t first, last;
     int err = isolate_mapped(vmas, start, end, &first, &last);
-    if (!err)
+    if (!err && first < last)
         remove_elements(vmas, first, last);
     return changed(vmas, err);
 }
