@@ -569,8 +569,7 @@ static void on_mark_lanes(struct agt *agt)
     }
 }
 
-/* What was in memory where an xsave is about to store; 0 bytes if it cannot be read, so that the
- * xsave will fault. */
+/* What was where an xsave stores, as far as that can be read; 0 bytes: not even the header, so it will fault. */
 static struct {
     uint64_t bytes;
     uint8_t before[AGT_XS_SETTLED_BYTES];
@@ -578,23 +577,23 @@ static struct {
 
 static void on_xsave(struct agt *agt)
 {
-    uint64_t at = agt->ctx->tmp;
-    bool has_all = agt_memory_readable(agt, at, AGT_XS_SETTLED_BYTES);
-    bool has_some = has_all || agt_memory_readable(agt, at, AGT_XS_AVX_OFF);
-    the_xsave.bytes = has_all ? AGT_XS_SETTLED_BYTES : has_some ? AGT_XS_AVX_OFF : 0;
+    uint64_t at = agt->ctx->tmp, bytes = agt->ctx->settled_bytes;
+    while (bytes >= AGT_XS_AVX_OFF && !agt_memory_readable(agt, at, bytes))
+        bytes -= 64;
+    the_xsave.bytes = bytes >= AGT_XS_AVX_OFF ? bytes : 0;
     sys_copy(the_xsave.before, (const void *)at, the_xsave.bytes);
 }
 
-static void settled_note(const struct agt_ctx *ctx, enum agt_xsave_kind kind)
+static void settled_note(const struct agt_ctx *ctx, const struct agt_xs_layout *layout,
+                         enum agt_xsave_kind kind)
 {
     static struct agt_settled area;
-    uint64_t asked = ctx->gpr[RAX] & (AGT_XS_X87 | AGT_XS_SSE | AGT_XS_AVX);
-    if (the_xsave.bytes < AGT_XS_SETTLED_BYTES)
-        asked &= ~(uint64_t)AGT_XS_AVX;
+    uint64_t asked = agt_xs_within(layout, ctx->gpr[RAX], the_xsave.bytes);
     area.unused = asked & ~(uint64_t)((const uint8_t *)ctx->tmp)[AGT_XS_HEADER_OFF];
     area.address = ctx->tmp;
     area.bytes = the_xsave.bytes;
     area.is_compact = kind == AGT_XSAVE_COMPACT;
+    sys_copy(&area.layout, layout, sizeof(area.layout));
     sys_copy(area.before, the_xsave.before, the_xsave.bytes);
     if (kind != AGT_XSAVE_WHOLE)
         agt_settled_note(&area);
@@ -605,14 +604,19 @@ static void on_xsaved(struct agt *agt)
     struct agt_ctx *ctx = agt->ctx;
     enum agt_xsave_kind kind = ctx->exit_arg & 0xff;
     uint8_t *image = (uint8_t *)ctx->tmp;
+    struct agt_xs_layout layout;
     if (!the_xsave.bytes)
         return;
     bool has_x87 = kind == AGT_XSAVE_WHOLE || image[AGT_XS_HEADER_OFF] & AGT_XS_X87;
     if (has_x87 && ctx->gpr[RAX] & AGT_XS_X87)
         agt_x87_give(image, ctx->exit_arg & AGT_XSAVED_NARROW ? AGT_X87_IMAGE32 : AGT_X87_IMAGE64,
                      &ctx->x87, x87_is_lost(ctx));
-    agt_xsave_settle(image, the_xsave.before, the_xsave.bytes, ctx->gpr[RAX], kind);
-    settled_note(ctx, kind);
+    if (kind == AGT_XSAVE_COMPACT)
+        agt_xs_layout_compact(&layout, image[AGT_XS_COMPACT_OFF]);
+    else
+        agt_xs_layout_standard(&layout, ctx->avx512_off);
+    agt_xsave_settle(image, &layout, the_xsave.before, the_xsave.bytes, ctx->gpr[RAX], kind);
+    settled_note(ctx, &layout, kind);
 }
 
 static void on_x87(struct agt *agt)

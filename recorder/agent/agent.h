@@ -462,6 +462,9 @@ struct agt_ctx {
     uint32_t task_count;
     uint64_t xcr0;
     uint64_t xsave_bytes;
+    uint32_t settled_bytes; /* of an XSAVE image: up to the end of what in_use.h knows */
+    uint16_t avx512_off[3]; /* as agt_xs_layout_standard() takes them */
+    uint16_t pad_avx512;
     uint32_t cpuid_count;
     uint32_t file_count;
     uint32_t bpf_count;

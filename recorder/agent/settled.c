@@ -3,7 +3,6 @@
 
 #include <stddef.h>
 
-#define CHOICES     8 /* of three components */
 #define X87_CONTROL 0x37full
 #define MXCSR_USUAL 0x1f80ull
 
@@ -27,11 +26,11 @@ void agt_settled_note(const struct agt_settled *area)
     bytes_copy(at, area, sizeof(*at));
 }
 
-static uint32_t component_at(uint64_t off)
+static uint32_t component_at(const struct agt_xs_layout *layout, uint64_t off)
 {
     for (unsigned i = 0; i < AGT_XS_PARTS; i++)
-        if (off - agt_xs_parts[i].off < agt_xs_parts[i].bytes)
-            return agt_xs_parts[i].component;
+        if (off - layout->parts[i].off < layout->parts[i].bytes)
+            return layout->parts[i].component;
     return off == AGT_XS_MXCSR_OFF ? AGT_XS_SSE : 0;
 }
 
@@ -59,7 +58,7 @@ static bool area_apply(const struct agt_settled *area, uint64_t stored, uint64_t
     for (uint64_t off = 0; off < area->bytes; off += 8) {
         uint64_t at = area->address + off - address, before;
         bool is_kept = off == AGT_XS_MXCSR_OFF && !area->is_compact;
-        if (at >= bytes || is_kept || !(component_at(off) & stored))
+        if (at >= bytes || is_kept || !(component_at(&area->layout, off) & stored))
             continue;
         bytes_copy(&before, area->before + off, sizeof(before));
         if (line[at / 8] != before || before == stored_word(off))
@@ -70,6 +69,16 @@ static bool area_apply(const struct agt_settled *area, uint64_t stored, uint64_t
     return is_other;
 }
 
+/* Components that were not stored and have bytes in the line. */
+static uint64_t components_in_line(const struct agt_settled *area, uint64_t address, uint32_t bytes)
+{
+    uint64_t components = 0;
+    for (uint64_t off = 0; off < area->bytes; off += 8)
+        if (area->address + off - address < bytes)
+            components |= component_at(&area->layout, off);
+    return components & area->unused;
+}
+
 bool agt_settled_variant(unsigned n, uint64_t address, const uint64_t *line, uint32_t bytes,
                          uint64_t *variant)
 {
@@ -77,9 +86,8 @@ bool agt_settled_variant(unsigned n, uint64_t address, const uint64_t *line, uin
         const struct agt_settled *area = &areas[i];
         if (address - area->address >= area->bytes && area->address - address >= bytes)
             continue;
-        for (uint64_t stored = 1; stored < CHOICES; stored++) {
-            if (stored & ~area->unused)
-                continue;
+        const uint64_t choices = components_in_line(area, address, bytes);
+        for (uint64_t stored = -choices & choices; stored; stored = (stored - choices) & choices) {
             bytes_copy(variant, line, bytes);
             if (area_apply(area, stored, address, bytes, variant) && !n--)
                 return true;

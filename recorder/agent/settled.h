@@ -13,9 +13,10 @@
 #define AGT_SETTLED_MAX 16
 
 struct agt_settled {
-    uint64_t address, bytes; /* of the area: AGT_XS_SETTLED_BYTES, or AGT_XS_AVX_OFF */
+    uint64_t address, bytes; /* of the area, at most AGT_XS_SETTLED_BYTES */
     uint64_t unused;         /* components that were not stored: AGT_XS_* */
     bool is_compact;
+    struct agt_xs_layout layout;
     uint8_t before[AGT_XS_SETTLED_BYTES]; /* what was there instead */
 };
 

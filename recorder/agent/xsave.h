@@ -19,11 +19,11 @@ enum agt_xsave_kind {
 };
 
 /*
- * `image` was stored by an instruction of `kind`, asked for `components` (edx:eax); `before` has the
- * AGT_XS_SETTLED_BYTES that were there, or AGT_XS_AVX_OFF if `bytes` says that there was no room for more. Afterwards the image is
- * as if those components that are as they begin had not been in use.
+ * `image`, which `layout` is of, was stored by an instruction of `kind`, asked for `components` (edx:eax); `before`
+ * has the `bytes` that were there, not more than AGT_XS_SETTLED_BYTES: as far as there was room. Afterwards
+ * the image is as if those components that are as they begin had not been in use.
  */
-void agt_xsave_settle(uint8_t *image, const uint8_t *before, uint64_t bytes, uint64_t components,
-                      enum agt_xsave_kind kind);
+void agt_xsave_settle(uint8_t *image, const struct agt_xs_layout *layout, const uint8_t *before,
+                      uint64_t bytes, uint64_t components, enum agt_xsave_kind kind);
 
 #endif

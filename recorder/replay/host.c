@@ -28,6 +28,7 @@
 #include "common/page.h"
 #include "recorder/replay/agent_image.h"
 #include "recorder/replay/child.h"
+#include "recorder/replay/xsave_here.h"
 #include <wetdbg/errors.h>
 
 #define ADDRESS_END 0x7ffffffff000ull
@@ -256,6 +257,7 @@ static int context_fill(struct rep_host *host, const struct rep_engine_setup *se
     if (ctx->xsave_bytes > AGT_XSAVE_MAX)
         return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
                            "this CPU's vector state is larger than %d bytes", AGT_XSAVE_MAX);
+    ctx->settled_bytes = rep_xsave_here(ctx->avx512_off);
     ctx->base = host->base;
     ctx->file_count = (uint32_t)setup->file_count;
     ctx->code_fd = AGT_FILES_FD_BASE + (uint32_t)setup->file_count + REP_GIVEN_CODE;

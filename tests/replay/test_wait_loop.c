@@ -82,10 +82,12 @@ static void line_has_a_variant_for_each_component(void **state)
 {
     static struct agt_settled area = {.address = 0x1000,
                                       .bytes = AGT_XS_SETTLED_BYTES,
-                                      .unused = AGT_XS_SSE | AGT_XS_AVX,
+                                      .unused = AGT_XS_SSE | AGT_XS_AVX | AGT_XS_ZMM_16,
                                       .is_compact = true};
+    const uint16_t avx512_off[] = {832, 896, 1408};
     uint64_t line[8], variant[8];
     (void)state;
+    agt_xs_layout_standard(&area.layout, avx512_off);
     memset(area.before, 0xaa, sizeof(area.before));
     memset(line, 0xaa, sizeof(line));
     agt_settled_note(&area);
@@ -100,7 +102,11 @@ static void line_has_a_variant_for_each_component(void **state)
     assert_true(agt_settled_variant(0, 0x1000 + 576, line, 64, variant));
     assert_int_equal(variant[7], 0);
     assert_false(agt_settled_variant(0, 0x1000 + 512, line, 64, variant)); /* the header */
-    assert_false(agt_settled_variant(0, 0x1000 + 832, line, 64, variant));
+    assert_false(agt_settled_variant(0, 0x1000 + 832, line, 64, variant)); /* masks, in use */
+    assert_true(agt_settled_variant(0, 0x1000 + 2368, line, 64, variant)); /* zmm31 */
+    assert_int_equal(variant[7], 0);
+    assert_false(agt_settled_variant(1, 0x1000 + 2368, line, 64, variant));
+    assert_false(agt_settled_variant(0, 0x1000 + 2432, line, 64, variant));
     assert_false(agt_settled_variant(0, 0xfc0, line, 64, variant));
 }
 

@@ -7,7 +7,7 @@
 #include "tests/skipped.h"
 #include "tests/wet/wet_fixture.h"
 
-#define AREA_BYTES 1024
+#define AREA_BYTES 2752
 
 /* ---- images made up ---- */
 
@@ -23,13 +23,23 @@ static struct image pattern(void)
     return image;
 }
 
+/* Of the standard form as AMD has it, or of the compacted one, which is the same without MPX. */
+static struct agt_xs_layout layout_of_amd(void)
+{
+    const uint16_t off[] = {832, 896, 1408};
+    struct agt_xs_layout layout;
+    agt_xs_layout_standard(&layout, off);
+    return layout;
+}
+
 /* As an instruction of `kind` would store registers that are as they begin, `in_use` being called so. */
 static struct image stored(enum agt_xsave_kind kind, uint64_t in_use)
 {
     const uint8_t control[] = {0x7f, 0x03}, mxcsr[] = {0x80, 0x1f, 0, 0, 0xff, 0xff, 0x02, 0};
+    const struct agt_xs_layout layout = layout_of_amd();
     struct image image = pattern();
     for (size_t i = 0; i < AGT_XS_PARTS; i++) {
-        const struct agt_xs_part *part = &agt_xs_parts[i];
+        const struct agt_xs_part *part = &layout.parts[i];
         if (kind != AGT_XSAVE_WHOLE && !(in_use & part->component))
             continue;
         memset(image.bytes + part->off, 0, part->bytes);
@@ -42,56 +52,91 @@ static struct image stored(enum agt_xsave_kind kind, uint64_t in_use)
     return image;
 }
 
+/* Settles `image`, of which `bytes` could be read before, and holds it against `wanted`. */
+static void settled_is(struct image image, const struct image *wanted, uint64_t bytes,
+                       uint64_t components, enum agt_xsave_kind kind)
+{
+    const struct agt_xs_layout layout = layout_of_amd();
+    const struct image before = pattern();
+    agt_xsave_settle(image.bytes, &layout, before.bytes, bytes, components, kind);
+    assert_memory_equal(image.bytes, wanted->bytes, AREA_BYTES);
+}
+
 static void xsave_settle_makes_all_forms_the_same(void **state)
 {
     (void)state;
-    const struct image before = pattern();
     for (enum agt_xsave_kind kind = AGT_XSAVE_WHOLE; kind <= AGT_XSAVE_COMPACT; kind++) {
         const struct image wanted = stored(kind, 0);
-        for (uint64_t in_use = 0; in_use < 8; in_use++) {
-            struct image image = stored(kind, in_use);
-            agt_xsave_settle(image.bytes, before.bytes, AREA_BYTES, 7, kind);
-            assert_memory_equal(image.bytes, wanted.bytes, AREA_BYTES);
-        }
+        for (uint64_t in_use = 0; in_use <= AGT_XS_SETTLED; in_use++)
+            if (!(in_use & ~(uint64_t)AGT_XS_SETTLED))
+                settled_is(stored(kind, in_use), &wanted, AGT_XS_SETTLED_BYTES, AGT_XS_SETTLED,
+                           kind);
     }
 }
 
 static void xsave_settle_keeps_what_is_in_use(void **state)
 {
     (void)state;
-    const struct image before = pattern();
-    const size_t places[] = {0, 40, 170, 415, 576, 831}; /* a byte of some register */
+    const struct {
+        size_t at; /* a byte of some register */
+        uint64_t component;
+    } places[] = {{0, AGT_XS_X87},         {40, AGT_XS_X87},      {170, AGT_XS_SSE},
+                  {415, AGT_XS_SSE},       {576, AGT_XS_AVX},     {831, AGT_XS_AVX},
+                  {832, AGT_XS_MASKS},     {895, AGT_XS_MASKS},   {896, AGT_XS_ZMM_HIGH},
+                  {1407, AGT_XS_ZMM_HIGH}, {1408, AGT_XS_ZMM_16}, {2431, AGT_XS_ZMM_16}};
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        uint64_t component = places[i] < 160   ? AGT_XS_X87
-                             : places[i] < 512 ? AGT_XS_SSE
-                                               : AGT_XS_AVX;
-        struct image image = stored(AGT_XSAVE_COMPACT, 7),
-                     wanted = stored(AGT_XSAVE_COMPACT, component);
-        image.bytes[places[i]] ^= 1;
-        wanted.bytes[places[i]] ^= 1;
-        agt_xsave_settle(image.bytes, before.bytes, AREA_BYTES, 7, AGT_XSAVE_COMPACT);
-        assert_memory_equal(image.bytes, wanted.bytes, AREA_BYTES);
+        struct image image = stored(AGT_XSAVE_COMPACT, AGT_XS_SETTLED),
+                     wanted = stored(AGT_XSAVE_COMPACT, places[i].component);
+        image.bytes[places[i].at] ^= 1;
+        wanted.bytes[places[i].at] ^= 1;
+        settled_is(image, &wanted, AGT_XS_SETTLED_BYTES, AGT_XS_SETTLED, AGT_XSAVE_COMPACT);
     }
     /* xsavec calls SSE in use by MXCSR, too; the others do not */
-    struct image image = stored(AGT_XSAVE_COMPACT, 2), wanted;
+    struct image image = stored(AGT_XSAVE_COMPACT, 2);
     image.bytes[AGT_XS_MXCSR_OFF] = 0xa0;
-    wanted = image;
-    agt_xsave_settle(image.bytes, before.bytes, AREA_BYTES, 7, AGT_XSAVE_COMPACT);
-    assert_memory_equal(image.bytes, wanted.bytes, AREA_BYTES);
+    settled_is(image, &image, AGT_XS_SETTLED_BYTES, 7, AGT_XSAVE_COMPACT);
 }
 
-/* Of components that were not asked for, the header's bits are older, and nothing is known. */
+/* Of components that were not asked for, the header's bits are older, and nothing is known; nor of those that lie where
+ * nothing could be read. */
 static void xsave_settle_leaves_what_was_not_asked_for(void **state)
 {
     (void)state;
-    const struct image before = pattern();
-    struct image image = stored(AGT_XSAVE_WHOLE, 7), wanted = stored(AGT_XSAVE_WHOLE, 5);
-    agt_xsave_settle(image.bytes, before.bytes, AREA_BYTES, 2, AGT_XSAVE_WHOLE);
-    assert_memory_equal(image.bytes, wanted.bytes, AREA_BYTES);
-    image = stored(AGT_XSAVE_OPT, 7);
-    wanted = stored(AGT_XSAVE_OPT, 4);
-    agt_xsave_settle(image.bytes, before.bytes, AGT_XS_AVX_OFF, 7, AGT_XSAVE_OPT);
-    assert_memory_equal(image.bytes, wanted.bytes, AREA_BYTES);
+    struct image wanted = stored(AGT_XSAVE_WHOLE, 0xe5);
+    settled_is(stored(AGT_XSAVE_WHOLE, 0xe7), &wanted, AGT_XS_SETTLED_BYTES, 2, AGT_XSAVE_WHOLE);
+    wanted = stored(AGT_XSAVE_OPT, 0xe4);
+    settled_is(stored(AGT_XSAVE_OPT, 0xe7), &wanted, AGT_XS_AVX_OFF, 0xe7, AGT_XSAVE_OPT);
+    wanted = stored(AGT_XSAVE_OPT, 0x80);
+    settled_is(stored(AGT_XSAVE_OPT, 0xe7), &wanted, 1408, 0xe7, AGT_XSAVE_OPT);
+}
+
+static void part_is(const struct agt_xs_part *part, uint64_t component, unsigned off,
+                    unsigned bytes)
+{
+    assert_int_equal(part->component, component);
+    assert_int_equal(part->bytes, bytes);
+    assert_int_equal(part->off, off);
+}
+
+/* The compacted form has no room for what was not asked for. */
+static void xsave_layouts_are_as_the_manual_has_them(void **state)
+{
+    const uint16_t nowhere[3] = {0};
+    struct agt_xs_layout layout;
+    (void)state;
+    agt_xs_layout_compact(&layout, 0xff); /* with MPX */
+    part_is(&layout.parts[3], AGT_XS_AVX, 576, 256);
+    part_is(&layout.parts[4], AGT_XS_MASKS, 960, 64);
+    part_is(&layout.parts[5], AGT_XS_ZMM_HIGH, 1024, 512);
+    part_is(&layout.parts[6], AGT_XS_ZMM_16, 1536, 1024);
+    agt_xs_layout_compact(&layout, 0x83);
+    assert_int_equal(layout.parts[3].bytes, 0);
+    assert_int_equal(layout.parts[5].bytes, 0);
+    part_is(&layout.parts[6], AGT_XS_ZMM_16, 576, 1024);
+    assert_int_equal(agt_xs_within(&layout, AGT_XS_SETTLED, 1600), 0x83);
+    assert_int_equal(agt_xs_within(&layout, AGT_XS_SETTLED, 1599), 3);
+    agt_xs_layout_standard(&layout, nowhere);
+    assert_int_equal(agt_xs_within(&layout, AGT_XS_SETTLED, AGT_XS_SETTLED_BYTES), 7);
 }
 
 /* ---- a program's ---- */
@@ -119,7 +164,8 @@ static void areas_check(struct wetdbg *wet, const struct told *told)
                 fail_msg("pair %llu: byte %zu is %#x, and %#x where zeros were loaded",
                          (unsigned long long)i / 2, at, pair[0].bytes[at], pair[1].bytes[at]);
         bool is_compact_by_mxcsr = told->count > told->compact && i == told->compact + 2;
-        assert_int_equal(pair[0].bytes[AGT_XS_HEADER_OFF] & 6, is_compact_by_mxcsr ? 2 : 0);
+        assert_int_equal(pair[0].bytes[AGT_XS_HEADER_OFF] & (AGT_XS_SETTLED & ~AGT_XS_X87),
+                         is_compact_by_mxcsr ? 2 : 0);
         if (i >= told->opt || i >= told->compact) /* not stored at all */
             assert_int_equal(pair[0].bytes[AGT_XS_AVX_OFF], 0xaa);
     }
@@ -129,15 +175,20 @@ static void areas_check(struct wetdbg *wet, const struct told *told)
 static void xsave_stores_what_registers_hold(void **state)
 {
     struct fixture *fixture = *state;
-    struct told told;
+    struct told told[2]; /* up to AVX, and with AVX-512 */
     if (!__builtin_cpu_supports("avx")) {
         skipped_say("test_wet_xsave", "what xsave stores: the processor has no AVX");
         skip();
     }
-    assert_int_equal(fixture->run.out_bytes, sizeof(told));
-    memcpy(&told, fixture->run.out, sizeof(told));
-    areas_check(fixture->whole, &told);
-    areas_check(fixture->cut, &told);
+    size_t sets = __builtin_cpu_supports("avx512f") ? 2 : 1;
+    assert_int_equal(fixture->run.out_bytes, sets * sizeof(told[0]));
+    memcpy(told, fixture->run.out, sets * sizeof(told[0]));
+    for (size_t i = 0; i < sets; i++) {
+        areas_check(fixture->whole, &told[i]);
+        areas_check(fixture->cut, &told[i]);
+    }
+    if (sets == 1)
+        skipped_say("test_wet_xsave", "what xsave stores: the processor has no AVX-512");
 }
 
 int main(void)
@@ -146,6 +197,7 @@ int main(void)
         cmocka_unit_test(xsave_settle_makes_all_forms_the_same),
         cmocka_unit_test(xsave_settle_keeps_what_is_in_use),
         cmocka_unit_test(xsave_settle_leaves_what_was_not_asked_for),
+        cmocka_unit_test(xsave_layouts_are_as_the_manual_has_them),
         cmocka_unit_test_setup_teardown(xsave_stores_what_registers_hold, run_xsaves,
                                         fixture_close),
     };

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "recorder/agent/in_use.h"
+#include "recorder/replay/xsave_here.h"
 #include "wet/build/part.h"
 #include "wet/trace/records.h"
 #include "wet/trace/stored_entry.h"
@@ -256,11 +257,14 @@ static int lines_part(struct wet_builder *builder)
  * machine, too. */
 static void in_use_settle(uint8_t *image, uint32_t bytes)
 {
-    uint64_t settled = AGT_XS_X87 | AGT_XS_SSE, in_use;
-    if (bytes >= AGT_XS_SETTLED_BYTES)
-        settled |= AGT_XS_AVX;
+    struct agt_xs_layout layout;
+    uint16_t avx512_off[3];
+    uint64_t settled, in_use;
+    rep_xsave_here(avx512_off);
+    agt_xs_layout_standard(&layout, avx512_off);
+    settled = agt_xs_within(&layout, AGT_XS_SETTLED, bytes);
     memcpy(&in_use, image + AGT_XS_HEADER_OFF, sizeof(in_use));
-    in_use &= ~settled | agt_xs_in_use(image, in_use & settled);
+    in_use &= ~settled | agt_xs_in_use(&layout, image, in_use & settled);
     memcpy(image + AGT_XS_HEADER_OFF, &in_use, sizeof(in_use));
 }
 
