@@ -25,4 +25,11 @@ static inline int cli_place_remove(void)
     return system(command);
 }
 
+/* The same at a group's or a test's end. */
+static inline int cli_place_end(void **state)
+{
+    (void)state;
+    return cli_place_remove();
+}
+
 #endif

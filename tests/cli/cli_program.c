@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/cli/cli_program.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,17 @@ int run_wetdbg(const char *args, char **text)
     return run_shell(command, text);
 }
 
+int record_and_hear(const char *command, const char *said)
+{
+    char *text;
+    int status = run_shell(command, &text);
+    bool is_good = status == 0 && strcmp(text, said) == 0;
+    if (!is_good)
+        print_error("recording said: %s", text);
+    free(text);
+    return is_good ? 0 : -1;
+}
+
 unsigned line_of_mark(const char *source, const char *mark)
 {
     char line[256];
@@ -46,13 +58,4 @@ unsigned line_of_mark(const char *source, const char *mark)
     fclose(file);
     assert_true(found > 0);
     return found;
-}
-
-int remove_folder(const char *path)
-{
-    char command[256], *text;
-    snprintf(command, sizeof(command), "rm -rf %s", path);
-    int status = run_shell(command, &text);
-    free(text);
-    return status;
 }

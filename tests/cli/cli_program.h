@@ -12,10 +12,10 @@ int run_shell(const char *command, char **text);
 /* `wetdbg ARGS`, its errors among its answers. */
 int run_wetdbg(const char *args, char **text);
 
+/* Runs a shell command line that records; 0 if it ends with status 0 and prints just that, else -1. */
+int record_and_hear(const char *command, const char *said);
+
 /* Number of the line of a source that bears a comment which begins with `mark`; fails if none does. */
 unsigned line_of_mark(const char *source, const char *mark);
-
-/* Removes a folder and all in it; 0 or rm's status. */
-int remove_folder(const char *path);
 
 #endif

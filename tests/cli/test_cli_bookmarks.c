@@ -19,12 +19,6 @@ static int make_place(void **state)
     return cli_place_make();
 }
 
-static int remove_place(void **state)
-{
-    (void)state;
-    return cli_place_remove();
-}
-
 static int set_up(void **state)
 {
     struct cli_prompt *f = calloc(1, sizeof(*f));
@@ -37,7 +31,7 @@ static int tear_down(void **state)
     struct cli_prompt *f = *state;
     cli_prompt_close(f);
     free(f);
-    return remove_place(state) || !mkdir(cli_place, 0700) ? 0 : -1;
+    return cli_place_end(state) || !mkdir(cli_place, 0700) ? 0 : -1;
 }
 
 static void expect(struct cli_prompt *f, const char *line, int status, const char *said)
@@ -141,5 +135,5 @@ int main(void)
         CASE(bookmarks_of_another_file_are_not_seen),
         CASE(bookmarks_file_with_nonsense_gives_the_rest),
     };
-    return cmocka_run_group_tests_name("bookmarks", tests, make_place, remove_place);
+    return cmocka_run_group_tests_name("bookmarks", tests, make_place, cli_place_end);
 }

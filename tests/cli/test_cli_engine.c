@@ -12,25 +12,13 @@
 
 static int record(void **state)
 {
-    char *text;
     (void)state;
     if (cli_place_make() != 0)
         return -1;
     /* The shell stands between, so that the crash is a status and no signal to us. */
-    int status = run_shell("bash -c '" WETDBG_PROGRAM " record " CLI_SAMPLE
+    return record_and_hear("bash -c '" WETDBG_PROGRAM " record " CLI_SAMPLE
                            " hello 2>/dev/null' 2>/dev/null; echo status $?",
-                           &text);
-    bool is_good = status == 0 && strcmp(text, "argument hello\nstatus 139\n") == 0;
-    if (!is_good)
-        print_error("recording said: %s", text);
-    free(text);
-    return is_good ? 0 : -1;
-}
-
-static int remove_place(void **state)
-{
-    (void)state;
-    return cli_place_remove();
+                           "argument hello\nstatus 139\n");
 }
 
 static unsigned line_of(const char *mark)
@@ -282,5 +270,5 @@ int main(void)
         cmocka_unit_test(info_of_recording_and_file_are_the_same),
         cmocka_unit_test(file_needs_no_recording),
     };
-    return cmocka_run_group_tests_name("engine", tests, record, remove_place);
+    return cmocka_run_group_tests_name("engine", tests, record, cli_place_end);
 }

@@ -12,22 +12,11 @@
 
 static int record(void **state)
 {
-    char *text;
     (void)state;
     if (cli_place_make() != 0)
         return -1;
-    int status = run_shell(WETDBG_PROGRAM " record " CLI_VALUES " 2>/dev/null", &text);
-    bool is_good = status == 0 && strcmp(text, "15000 103 put together through a pipe\n") == 0;
-    if (!is_good)
-        print_error("recording said: %s", text);
-    free(text);
-    return is_good ? 0 : -1;
-}
-
-static int remove_place(void **state)
-{
-    (void)state;
-    return cli_place_remove();
+    return record_and_hear(WETDBG_PROGRAM " record " CLI_VALUES " 2>/dev/null",
+                           "15000 103 put together through a pipe\n");
 }
 
 static unsigned line_of(const char *mark)
@@ -214,5 +203,5 @@ int main(void)
         cmocka_unit_test(search_finds_what_the_kernel_brought),
         cmocka_unit_test(search_without_a_find_is_status_1),
     };
-    return cmocka_run_group_tests_name("values", tests, record, remove_place);
+    return cmocka_run_group_tests_name("values", tests, record, cli_place_end);
 }

@@ -123,19 +123,28 @@ static void recordings_that_were_packed_agree_with_rr(void **state)
     check_recording(dir);
 }
 
+/* Records a program of this folder, which ends with that status, and opens the recording. */
+static struct wetdbg_recording *record_sample(const char *name, const char *program, int status,
+                                              const struct wetdbg_process **list, size_t *count)
+{
+    char command[PATH_MAX];
+    char dir[PATH_MAX];
+    struct wetdbg_recording *trace;
+    snprintf(command, sizeof(command), "%s/%s", programs, program);
+    assert_int_equal(record(name, command, dir), status);
+    check_recording(dir);
+    assert_int_equal(wetdbg_recording_open(dir, &trace), 0);
+    assert_int_equal(wetdbg_recording_processes(trace, list, count), 0);
+    return trace;
+}
+
 static void recordings_of_threads_and_signals_agree_with_rr(void **state)
 {
     (void)state;
-    char command[PATH_MAX];
-    char dir[PATH_MAX];
     const struct wetdbg_process *list;
-    struct wetdbg_recording *trace;
     size_t count;
-    snprintf(command, sizeof(command), "%s/rr_trace_threads", programs);
-    assert_int_equal(record("threads", command, dir), 128 + SIGABRT);
-    check_recording(dir);
-    assert_int_equal(wetdbg_recording_open(dir, &trace), 0);
-    assert_int_equal(wetdbg_recording_processes(trace, &list, &count), 0);
+    struct wetdbg_recording *trace =
+        record_sample("threads", "rr_trace_threads", 128 + SIGABRT, &list, &count);
     assert_int_equal(count, 1);
     assert_int_equal(list[0].tid_count, 5);
     assert_int_equal(list[0].end, WETDBG_PROCESS_SIGNALED);
@@ -173,16 +182,9 @@ static void check_tasks_processes(const struct wetdbg_process *list, size_t coun
 static void recordings_of_several_processes_agree_with_rr(void **state)
 {
     (void)state;
-    char command[PATH_MAX];
-    char dir[PATH_MAX];
     const struct wetdbg_process *list;
-    struct wetdbg_recording *trace;
     size_t count;
-    snprintf(command, sizeof(command), "%s/rr_trace_tasks", programs);
-    assert_int_equal(record("tasks", command, dir), 0);
-    check_recording(dir);
-    assert_int_equal(wetdbg_recording_open(dir, &trace), 0);
-    assert_int_equal(wetdbg_recording_processes(trace, &list, &count), 0);
+    struct wetdbg_recording *trace = record_sample("tasks", "rr_trace_tasks", 0, &list, &count);
     check_tasks_processes(list, count);
     wetdbg_recording_close(trace);
 }

@@ -87,6 +87,15 @@ static void support_of_the_sample_is_given(void **state)
     assert_int_equal(rrt_check_supported(trace), 0);
 }
 
+/* A recording of that call alone is refused so. */
+static void expect_of_call(enum rrt_syscall_state state, int number, uint64_t result,
+                           enum rrt_arch arch, int code, const char *says)
+{
+    build_version(&built);
+    add_call(state, number, result, arch);
+    expect_unsupported(code, says);
+}
+
 static void support_refuses_buffered_calls(void **state)
 {
     (void)state;
@@ -95,23 +104,17 @@ static void support_refuses_buffered_calls(void **state)
         add_frame(buffered_events[i]);
         expect_unsupported(-WETDBG_ERR_UNSUPPORTED, "wetdbg record");
     }
-    build_version(&built);
-    add_call(RRT_SYSCALL_EXITING, 1001, 0, RRT_ARCH_X86_64);
-    expect_unsupported(-WETDBG_ERR_UNSUPPORTED, "rr record -n");
+    expect_of_call(RRT_SYSCALL_EXITING, 1001, 0, RRT_ARCH_X86_64, -WETDBG_ERR_UNSUPPORTED,
+                   "rr record -n");
 }
 
 static void support_refuses_what_we_cannot_replay(void **state)
 {
     (void)state;
-    build_version(&built);
-    add_call(RRT_SYSCALL_ENTERING, 1, 0, RRT_ARCH_X86);
-    expect_unsupported(-WETDBG_ERR_UNSUPPORTED, "int 0x80");
-    build_version(&built);
-    add_call(RRT_SYSCALL_ENTERING_PTRACE, 1, 0, RRT_ARCH_X86_64);
-    expect_unsupported(-WETDBG_ERR_UNSUPPORTED, "ptrace");
-    build_version(&built);
-    add_call(RRT_SYSCALL_EXITING, 101, 0, RRT_ARCH_X86_64);
-    expect_unsupported(-WETDBG_ERR_UNSUPPORTED, "ptrace");
+    expect_of_call(RRT_SYSCALL_ENTERING, 1, 0, RRT_ARCH_X86, -WETDBG_ERR_UNSUPPORTED, "int 0x80");
+    expect_of_call(RRT_SYSCALL_ENTERING_PTRACE, 1, 0, RRT_ARCH_X86_64, -WETDBG_ERR_UNSUPPORTED,
+                   "ptrace");
+    expect_of_call(RRT_SYSCALL_EXITING, 101, 0, RRT_ARCH_X86_64, -WETDBG_ERR_UNSUPPORTED, "ptrace");
     build_version(&built);
     add_frame(RRT_EVENT_SCHED);
     build_task(&build, 1, 10, RRT_TASK_DETACH);
@@ -127,12 +130,8 @@ static void support_notices_streams_that_were_cut(void **state)
     build_version(&built);
     add_frame(RRT_EVENT_EXIT);
     expect_unsupported(-WETDBG_ERR_CORRUPT, "tasks");
-    build_version(&built);
-    add_call(RRT_SYSCALL_EXITING, 9, 0x7000, RRT_ARCH_X86_64);
-    expect_unsupported(-WETDBG_ERR_CORRUPT, "mmaps");
-    build_version(&built);
-    add_call(RRT_SYSCALL_EXITING, 59, 0, RRT_ARCH_X86_64);
-    expect_unsupported(-WETDBG_ERR_CORRUPT, "tasks");
+    expect_of_call(RRT_SYSCALL_EXITING, 9, 0x7000, RRT_ARCH_X86_64, -WETDBG_ERR_CORRUPT, "mmaps");
+    expect_of_call(RRT_SYSCALL_EXITING, 59, 0, RRT_ARCH_X86_64, -WETDBG_ERR_CORRUPT, "tasks");
     build_version(&built);
     add_call(RRT_SYSCALL_EXITING, 59, (uint64_t)-2, RRT_ARCH_X86_64);
     open_built();

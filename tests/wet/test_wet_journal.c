@@ -219,15 +219,21 @@ static void copy_of(const struct wd_buf *from, struct wd_buf *to)
     assert_int_equal(wd_buf_append(to, from->data, from->size_bytes), 0);
 }
 
+/* The state of the random numbers of one change: seeds next to each other begin alike. */
+static uint64_t seed_of(uint64_t number)
+{
+    unit_random(&number);
+    unit_random(&number);
+    return number;
+}
+
 static void changed_records_are_survived(void **state)
 {
     uint64_t start = unit_seed("records");
     (void)state;
     for (unsigned i = 0; i < CHANGE_COUNT * factor; i++) {
         char what[80];
-        uint64_t seed = start + 2 * i;
-        unit_random(&seed);
-        unit_random(&seed);
+        uint64_t seed = seed_of(start + 2 * i);
         size_t n = unit_random(&seed) % record_count;
         struct wd_buf forged = {0}, none = {0};
         copy_of(&records[n], &forged);
@@ -274,9 +280,7 @@ static void changed_sections_are_survived(void **state)
     (void)state;
     for (unsigned i = 0; i < CHANGE_COUNT * factor; i++) {
         char what[80];
-        uint64_t seed = start + 2 * i;
-        unit_random(&seed);
-        unit_random(&seed);
+        uint64_t seed = seed_of(start + 2 * i);
         size_t n = 1 + unit_random(&seed) % (record_count - 1);
         unsigned which = (unsigned)(unit_random(&seed) % SECTIONS);
         struct wd_buf bytes = {0}, more = {0}, forged = {0};

@@ -74,6 +74,15 @@ static void windows_kill(struct attempt *attempt)
 
 /* ---- attempts ---- */
 
+/* The file is the one of one pass, and nothing is left but it, which goes. */
+static void assert_is_of_one_pass(const struct rebuilt *fixture)
+{
+    same_file(fixture->path, fixture->whole);
+    same_facts(fixture->path, fixture->whole);
+    assert_nothing_is_left(fixture);
+    unlink(fixture->path);
+}
+
 static struct wet_build_options side(unsigned jobs, uint64_t intervals)
 {
     return (struct wet_build_options){
@@ -106,10 +115,7 @@ static void windows_at_once_give_the_file_of_one_pass(void **state)
     const struct wet_build_options ways[] = {side(2, third), side(3, third + 1), side(4, sixth)};
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         build_ok(fixture, &ways[i]);
-        same_file(fixture->path, fixture->whole);
-        same_facts(fixture->path, fixture->whole);
-        assert_nothing_is_left(fixture);
-        unlink(fixture->path);
+        assert_is_of_one_pass(fixture);
     }
 }
 
@@ -141,9 +147,7 @@ static void with_little_memory_the_rest_is_built_in_one_pass(void **state)
         .jobs = 4, .window_intervals = fixture->intervals / 5, .memory_bytes = 1};
     assert_int_equal(attempt_build(fixture, &attempt, &options), 0);
     assert_int_equal(attempt.killed, 0);
-    same_file(fixture->path, fixture->whole);
-    assert_nothing_is_left(fixture);
-    unlink(fixture->path);
+    assert_is_of_one_pass(fixture);
 }
 
 static void window_of_the_run_is_that_of_one_pass(void **state)
@@ -184,9 +188,7 @@ static void window_that_is_killed_ends_the_build(void **state)
     assert_int_equal(unit_count_names(fixture->run.dir, ".tmp"), 0);
     assert_int_equal(attempt_build(fixture, &again, &options), 0);
     assert_int_equal(again.resumed, 1);
-    same_file(fixture->path, fixture->whole);
-    assert_nothing_is_left(fixture);
-    unlink(fixture->path);
+    assert_is_of_one_pass(fixture);
 }
 
 static void build_in_pieces_gives_the_file_of_one_pass(void **state)
@@ -207,10 +209,7 @@ static void build_in_pieces_gives_the_file_of_one_pass(void **state)
             fail_msg("attempt %u: %s", i, wetdbg_error(err));
     }
     assert_true(resumed > 0);
-    same_file(fixture->path, fixture->whole);
-    same_facts(fixture->path, fixture->whole);
-    assert_nothing_is_left(fixture);
-    unlink(fixture->path);
+    assert_is_of_one_pass(fixture);
 }
 
 /* Its windows' processes end with it: nobody holds the unfinished file. */
@@ -236,9 +235,7 @@ static void build_that_is_killed_takes_its_windows_along(void **state)
     assert_int_equal(unit_count_names(fixture->run.dir, ".tmp"), 0);
     assert_int_equal(attempt_build(fixture, &again, &options), 0);
     assert_int_equal(again.resumed, 1);
-    same_file(fixture->path, fixture->whole);
-    assert_nothing_is_left(fixture);
-    unlink(fixture->path);
+    assert_is_of_one_pass(fixture);
 }
 
 #define CASE(name, sample)                                                                         \
