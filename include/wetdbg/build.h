@@ -72,7 +72,7 @@ bool wetdbg_is_trusted(const char *trace_dir);
  */
 int wetdbg_wet_path(const char *trace_dir, const char *process, char **path, bool *fresh);
 
-/* The same for a part of the run, of `options`' process. */
+/* wetdbg_wet_path() for a part of the run, of `options`' process. */
 int wetdbg_window_path(const char *trace_dir, const struct wetdbg_build_options *options,
                        char **path, bool *fresh);
 

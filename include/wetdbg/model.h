@@ -129,7 +129,7 @@ int wetdbg_symbol_named(struct wetdbg_model *model, const char *name, struct wet
 
 struct wetdbg_line {
     const char *file; /* absolute where DWARF allows it */
-    /* Of DWARF: the innermost inlined one, qualified ("ns::box<int>::get"); NULL if unknown. */
+    /* The innermost inlined function by DWARF, qualified ("ns::box<int>::get"); NULL if unknown. */
     const char *function;
     const char *linkage_name; /* the linker's name of `function`, or the same; NULL if unknown */
     uint32_t line;            /* 1..; code that DWARF gives to no line counts to the row before */
@@ -361,8 +361,8 @@ struct wetdbg_variable {
 int wetdbg_variable_find(struct wetdbg_model *model, uint64_t pc, const char *name,
                          struct wetdbg_variable *variable);
 
-/* The same as the function sees it into which the `depth` innermost functions of wetdbg_inline_chain() are
- * inlined. */
+/* wetdbg_variable_find() as the function sees it into which the `depth` innermost functions of
+ * wetdbg_inline_chain() are inlined. */
 int wetdbg_variable_find_at(struct wetdbg_model *model, uint64_t pc, size_t depth, const char *name,
                             struct wetdbg_variable *variable);
 
@@ -376,7 +376,7 @@ int wetdbg_variables_each(struct wetdbg_model *model, uint64_t pc, wetdbg_variab
 typedef int (*wetdbg_name_fn)(void *context, const char *name);
 int wetdbg_globals_each(struct wetdbg_model *model, uint64_t pc, wetdbg_name_fn fn, void *context);
 
-/* Of one function of the inline chain only: depth as in wetdbg_variable_find_at(). */
+/* Each variable of one function of the inline chain only: depth as in wetdbg_variable_find_at(). */
 int wetdbg_variables_each_at(struct wetdbg_model *model, uint64_t pc, size_t depth,
                              wetdbg_variable_fn fn, void *context);
 
@@ -406,11 +406,12 @@ int wetdbg_variable_locate(struct wetdbg_model *model, const struct wetdbg_varia
                            uint64_t pc, const struct wetdbg_machine *machine,
                            struct wetdbg_place *place);
 
-/* Types of what a pointer points to, an array's elements (of several dimensions: arrays, too). */
+/* The type of what a pointer points to, or of an array's elements (of several dimensions: arrays,
+ * too). */
 int wetdbg_type_target(struct wetdbg_model *model, uint64_t type_handle, struct wetdbg_type *target,
                        uint64_t *element_count);
 
-/* Without typedefs and qualifiers: what is behind the name. */
+/* The type behind a name: without typedefs and qualifiers. */
 int wetdbg_type_plain(struct wetdbg_model *model, const struct wetdbg_type *type,
                       struct wetdbg_type *plain);
 
@@ -436,7 +437,7 @@ int wetdbg_function_type(struct wetdbg_model *model, uint64_t pc, struct wetdbg_
 int wetdbg_function_result(struct wetdbg_model *model, uint64_t pc, size_t depth,
                            struct wetdbg_type *type);
 
-/* Is the code at pc of C (or assembler, or unknown)? */
+/* Whether the code at pc is of C (or assembler, or unknown). */
 bool wetdbg_is_of_c(struct wetdbg_model *model, uint64_t pc);
 
 struct wetdbg_member {

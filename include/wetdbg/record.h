@@ -123,7 +123,7 @@ int wetdbg_recording_newest(char **path);
  */
 int wetdbg_recording_find(const char *name, char **path);
 
-/* Does the recording carry the mark of software ticks? An unreadable mark counts as one. */
+/* Whether the recording carries the mark of software ticks. An unreadable mark counts as one. */
 bool wetdbg_recording_is_software_ticks(const char *trace_dir);
 
 WETDBG_END

@@ -119,7 +119,7 @@ size_t wetdbg_default_process(const struct wetdbg_process *list, size_t count,
 void wetdbg_program_handle(const struct wetdbg_process *list, size_t count,
                            struct wetdbg_program program, char *text, size_t size_bytes);
 
-/* What it was run as; NULL if nobody knows. Borrowed from the list. */
+/* What a program was run as; NULL if nobody knows. Borrowed from the list. */
 const struct wetdbg_exec *wetdbg_program_exec(const struct wetdbg_process *list,
                                               struct wetdbg_program program);
 

@@ -173,7 +173,8 @@ struct wetdbg_slice_line {
     uint64_t pc;              /* an instruction of it that is in the slice: that of last_time */
     uint64_t instances;       /* instruction instances in the slice */
     uint32_t statements;      /* distinct instructions of it in the slice */
-    /* Of its instances; 0 for the criterion's own line. WETDBG_DISTANCE_UNKNOWN without record_parents. */
+    /* The least distance of its instances; 0 for the criterion's own line. WETDBG_DISTANCE_UNKNOWN
+     * without record_parents. */
     uint32_t min_distance;
     wetdbg_time first_time, last_time;
 };
@@ -289,7 +290,7 @@ typedef int (*wetdbg_slice_instance_fn)(void *arg, const struct wetdbg_slice_ins
 int wetdbg_slice_each_instance(const struct wetdbg_slice *slice, const uint64_t *pcs,
                                size_t pc_count, wetdbg_slice_instance_fn fn, void *arg);
 
-/* The same for the instances of wetdbg_slice_lines()[line_index]. */
+/* wetdbg_slice_each_instance() for the instances of wetdbg_slice_lines()[line_index]. */
 int wetdbg_slice_each_line_instance(const struct wetdbg_slice *slice, size_t line_index,
                                     wetdbg_slice_instance_fn fn, void *arg);
 

@@ -92,27 +92,28 @@ uint64_t wetdbg_walk_handler_stack(const struct wetdbg_walk *walk);
 /* ---- moving ---- */
 
 /*
- * To the thread's next (earlier) instruction. *change, unless NULL, is how many signal handlers began
- * in between less those that ended, in order of time.
+ * Goes to the thread's next (earlier) instruction. *change, unless NULL, is how many signal
+ * handlers began in between less those that ended, in order of time.
  */
 int wetdbg_walk_next(struct wetdbg_walk *walk, int *change);
 int wetdbg_walk_previous(struct wetdbg_walk *walk, int *change);
 
-/* The same for whole executions of nodes, standing before the first (the last) instruction of one. */
+/* Goes over whole executions of nodes, standing before the first (the last) instruction of one. */
 int wetdbg_walk_next_node(struct wetdbg_walk *walk, int *change);
 int wetdbg_walk_previous_node(struct wetdbg_walk *walk, int *change);
 
-/* Before the last (first) instruction of its node. */
+/* Goes before the last (first) instruction of its node. */
 void wetdbg_walk_to_last(struct wetdbg_walk *walk);
 void wetdbg_walk_to_first(struct wetdbg_walk *walk);
 
 /* Behind the thread's last instruction. */
 void wetdbg_walk_to_end(struct wetdbg_walk *walk);
 
-/* To the thread's first instruction at `time` or later. 0, perhaps at its end, or an error. */
+/* Goes to the thread's first instruction at `time` or later. 0, perhaps at its end, or an error. */
 int wetdbg_walk_seek(struct wetdbg_walk *walk, wetdbg_time time);
 
-/* To its last instruction at `time` or earlier. 0 if there is none: it stands at the first one. */
+/* Goes to the thread's last instruction at `time` or earlier. 0 if there is none: it stands at the
+ * first one. */
 int wetdbg_walk_seek_back(struct wetdbg_walk *walk, wetdbg_time time);
 
 /*

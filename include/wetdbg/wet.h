@@ -142,7 +142,7 @@ struct wetdbg_thread {
     const struct wetdbg_thread *parent; /* that made it; NULL for the first one */
 };
 
-/* In the order in which they began; at least one. */
+/* The threads in the order in which they began; at least one. */
 const struct wetdbg_thread *wetdbg_threads(const struct wetdbg *wet, size_t *count);
 
 /* The thread that executed instruction t; NULL outside 1..instructions. Runs nothing. */
@@ -216,8 +216,9 @@ int wetdbg_state_advance(struct wetdbg_state *state, wetdbg_time t);
 /* Borrowed until the state is closed, moved on, or another thread is selected. */
 const struct user_regs_struct *wetdbg_state_registers(const struct wetdbg_state *state);
 uint32_t wetdbg_state_task(const struct wetdbg_state *state);
-/* From now on registers, vectors and task are those of the task in another slot, which may be
- * waiting. -WETDBG_ERR_NOT_FOUND if there is none at that time; then nothing has changed. */
+/* Selects a task: from now on registers, vectors and task are those of the task in another slot,
+ * which may be waiting. -WETDBG_ERR_NOT_FOUND if there is none at that time; then nothing has
+ * changed. */
 int wetdbg_state_select(struct wetdbg_state *state, uint32_t task);
 /* Standard-format XSAVE image of this machine's layout. */
 const uint8_t *wetdbg_state_xstate(const struct wetdbg_state *state, size_t *size_bytes);
