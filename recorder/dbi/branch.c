@@ -49,7 +49,7 @@ void dbi_filter_emit(struct work *w, const struct dbi_filter *filter)
 
 /* ---- indirect branches ---- */
 
-/* mov r11, [rip-relative operand] */
+/* Emits mov r11, [rip-relative operand]. */
 static void target_load_rip(struct work *w, const struct dbi_insn *insn, bool fs)
 {
     uint64_t address = dbi_rip_address(insn);
@@ -79,7 +79,7 @@ static void target_load_gs(struct work *w, unsigned at)
     emit_op_at(w->e, true, EMIT_MOV_FROM, R11, R11);
 }
 
-/* mov r11, <operand of an indirect jump or call>; r11 and rcx are in their homes already. */
+/* Emits mov r11, <operand of an indirect jump or call>; r11 and rcx are in their homes already. */
 static void target_load(struct work *w, unsigned at)
 {
     struct dbi_insn *insn = &w->code->insns[at];
@@ -162,7 +162,8 @@ static void terminal_emit_event(struct work *w, const struct dbi_insn *insn)
     }
 }
 
-/* An instruction that the agent refuses, unless it was illegal where the program was recorded. */
+/* Emits the way to the agent for an instruction that it refuses, unless it was illegal where the
+ * program was recorded. */
 static void unsupported_emit(struct work *w, unsigned last)
 {
     dbi_regs_restore(w, UINT16_MAX);

@@ -5,10 +5,10 @@
 
 #include "recorder/dbi/work.h"
 
-/* The last instruction. */
+/* Emits the fragment's last instruction. */
 void dbi_terminal_emit(struct work *w);
 
-/* Leaves only if the filter holds. */
+/* Emits what leaves for the agent only if the filter holds. */
 void dbi_filter_emit(struct work *w, const struct dbi_filter *filter);
 
 #endif

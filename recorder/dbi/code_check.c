@@ -5,7 +5,7 @@
 
 #include "recorder/dbi/leave.h"
 
-/* Flags to ax and back, without the guest's stack; rax waits in its home. */
+/* Move flags to ax and back, without the guest's stack; rax waits in its home. */
 static void flags_keep(struct work *w)
 {
     emit_store_gs(w->e, HOME(INS_RAX), INS_RAX);
@@ -18,7 +18,7 @@ static void flags_restore(struct emit *e)
     emit_load_gs(e, INS_RAX, HOME(INS_RAX));
 }
 
-/* cmp dword (or byte) [rcx + off], imm; jne */
+/* Emits cmp dword (or byte) [rcx + off], imm; jne. */
 static void check_one(struct work *w, unsigned off, const uint8_t *code, unsigned bytes)
 {
     emit_cmp_bytes(w->e, INS_RCX, (int32_t)off, code + off, bytes);

@@ -5,11 +5,12 @@
 
 #include "recorder/dbi/work.h"
 
-/* At the start of the fragment, if it needs that. What is there instead of its code may read any flag, so
- * they are kept even where this code would not mind. */
+/* Emits the comparison at the start of the fragment, if it needs one. What is there instead of its
+ * code may read any flag, so they are kept even where this code would not mind. */
 void dbi_check_emit(struct work *w);
 
-/* Where dbi_check_emit() leads if the code is another one: for the agent. Cold code, at the very end. */
+/* Emits where dbi_check_emit() leads if the code is another one: for the agent. Cold code, at the
+ * very end. */
 void dbi_check_stub_emit(struct work *w);
 
 #endif

@@ -7,7 +7,7 @@
 #include "recorder/dbi/code_pages.h"
 #include "recorder/dbi/dbi_priv.h"
 
-/* Where the program may write, stores end fragments. */
+/* How much has to be known: where the program may write, stores end fragments. */
 enum dbi_detail dbi_detail_of(const struct dbi *dbi, unsigned page_flags)
 {
     if (dbi->config.values)

@@ -21,7 +21,7 @@ struct chunk {
     size_t used, bytes;
 };
 
-/* Zeros. A large one is where a huge page can be. */
+/* A chunk of zeros; a large one lies where a huge page can be. */
 static struct chunk *chunk_new(size_t bytes)
 {
     size_t slack = bytes == CHUNK_BYTES ? CHUNK_BYTES : 0;
@@ -75,7 +75,8 @@ void dbi_room_free(struct dbi *dbi)
 #define MADV_COLLAPSE 25
 #endif
 
-/* Memory files get no huge pages by themselves. Only pages that are there can be made one. */
+/* Makes a huge page: memory files get none by themselves. Only pages that are there can be made
+ * one. */
 static void page_collapse(uint8_t *at)
 {
     *(volatile uint8_t *)at = *at;

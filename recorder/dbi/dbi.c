@@ -140,7 +140,7 @@ static int full_get(struct dbi *dbi, uint64_t pc, bool eager, struct fragment **
     return err ? err : dbi_fragment_enter(dbi, *out);
 }
 
-/* What the fragment made last falls into comes next. */
+/* Puts first what the fragment made last falls into. */
 static void fall_first(const struct dbi *dbi, uint64_t *list, unsigned from, unsigned count)
 {
     unsigned i = from;
@@ -152,8 +152,8 @@ static void fall_first(const struct dbi *dbi, uint64_t *list, unsigned from, uns
     }
 }
 
-/* What may follow `first`, whose code is in dbi->code. What cannot be fetched or translated is left
- * to whoever comes there: it may be data, which nothing ever jumps to. */
+/* Makes what may follow `first`, whose code is in dbi->code. What cannot be fetched or translated
+ * is left to whoever comes there: it may be data, which nothing ever jumps to. */
 static int successors_get(struct dbi *dbi)
 {
     uint64_t list[EAGER_MAX + 2];

@@ -177,7 +177,7 @@ int dbi_translate_exact(struct dbi *dbi, uint64_t pc, unsigned limit,
 int dbi_fragment_head(struct dbi *dbi, const struct dbi_fragment *whole, unsigned count,
                       const struct dbi_fragment **out);
 
-/* By id; NULL if there is none. Fragments stay valid until dbi_free. */
+/* The fragment with an id; NULL if there is none. Fragments stay valid until dbi_free. */
 const struct dbi_fragment *dbi_fragment_get(const struct dbi *dbi, uint32_t id);
 uint32_t dbi_fragment_count(const struct dbi *dbi);
 
@@ -233,7 +233,7 @@ struct dbi_jump {
     uint64_t target;
 };
 
-/* All of them noted so far, each once, in order; *out is to be freed. 0 or -ENOMEM. */
+/* All jumps noted so far, each once, in order; *out is to be freed. 0 or -ENOMEM. */
 int dbi_jumps_get(const struct dbi *dbi, struct dbi_jump **out, size_t *count);
 
 /* What a fault at a host address means for the program. */
@@ -249,7 +249,7 @@ struct dbi_fault {
 /* With a wall: whether not the operand's address was looked at, but the register that it is near. */
 bool dbi_wall_is_plain(const struct ins_mem *mem);
 
-/* 0, or -ENOENT if the address is no instruction of the program's. */
+/* Finds what a fault means: 0, or -ENOENT if the address is no instruction of the program's. */
 int dbi_fault_find(const struct dbi *dbi, uint64_t host, bool after, struct dbi_fault *out);
 
 #endif

@@ -88,7 +88,7 @@ static void register_use(struct dbi_insn *insn, ZydisRegister reg, bool written)
         insn->is.writes_r15 = true;
 }
 
-/* Returns whether there are memory operands. */
+/* Decodes operands; returns whether any is in memory. */
 static bool operands_decode(struct dbi_insn *insn)
 {
     bool has_memory = false;
@@ -110,7 +110,8 @@ static bool operands_decode(struct dbi_insn *insn)
     return has_memory;
 }
 
-/* Tiles of AMX, whose rows are all over memory, and what is sent to devices. */
+/* Whether an instruction has tiles of AMX, whose rows are all over memory, and what is sent to
+ * devices. */
 static bool is_tile_or_enqueue(const struct dbi_insn *insn)
 {
     ZydisInstructionCategory category = insn->whole->zydis.meta.category;
@@ -131,7 +132,8 @@ static bool uses_gs(const struct dbi_insn *insn)
     return false;
 }
 
-/* Memory operands that can have no other base. Of such instructions of the string kind some have a second one. */
+/* Whether an operand goes through gs and can have no other base. Of such instructions of the string
+ * kind some have a second one. */
 static bool loads_gs(const struct dbi_insn *insn)
 {
     for (unsigned i = 0; i < insn->whole->zydis.operand_count; i++) {
@@ -153,7 +155,8 @@ static ZydisRegister segment_written(const struct dbi_insn *insn)
     return is_flat ? op->reg.value : ZYDIS_REGISTER_NONE;
 }
 
-/* Segment tricks and memory operands whose address we could not put in the ring. */
+/* Whether an instruction is beyond us: segment tricks, and memory operands whose address we could
+ * not put in the ring. */
 static bool is_beyond_us(const struct dbi_insn *insn)
 {
     if (is_tile_or_enqueue(insn) || (insn->is.loads_gs && !dbi_has_fsgsbase()))
@@ -253,7 +256,8 @@ static enum agt_xsave_kind xsave_kind(const struct dbi_insn *insn)
     }
 }
 
-/* Memory operands of which is_beyond_us(), or who translates, wants to know more than Zydis says. */
+/* Whether is_beyond_us(), or who translates, wants to know more of an instruction's memory operands
+ * than Zydis says. */
 static bool is_odd(const struct dbi_insn *insn)
 {
     if (insn->is.xsave || insn->is.x87 || insn->is.uses_gs ||
@@ -312,7 +316,7 @@ const struct dbi_whole *dbi_insn_whole(struct dbi_insn *insn)
     return whole;
 }
 
-/* What instructions without a branch or an operand's address need to know of the whole. */
+/* Decodes what instructions without a branch or an operand's address need to know of the whole. */
 static void encoding_decode(struct dbi_insn *insn)
 {
     const ZydisDecodedInstruction *zydis = &insn->whole->zydis;

@@ -103,17 +103,18 @@ enum dbi_detail {
 int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, size_t available,
                     enum dbi_detail detail);
 
-/* Of an instruction that was decoded (not DBI_ILLEGAL). Good until insn is decoded anew. */
+/* All that Zydis says of an instruction that was decoded (not DBI_ILLEGAL). Good until insn is
+ * decoded anew. */
 const struct dbi_whole *dbi_insn_whole(struct dbi_insn *insn);
 
-/* Whether it goes to its target, perhaps. */
+/* Whether an instruction goes to its target, perhaps. */
 static inline bool dbi_insn_is_direct(const struct dbi_insn *insn)
 {
     return insn->is.terminal == DBI_JMP || insn->is.terminal == DBI_JCC ||
            insn->is.terminal == DBI_LOOP || insn->is.terminal == DBI_CALL;
 }
 
-/* A return, which takes this many bytes more from the stack. */
+/* How many bytes more than the address a return takes from the stack. */
 static inline uint16_t dbi_insn_extra_bytes(const struct dbi_insn *insn)
 {
     return insn->is.opcode == 0xc2 ? (uint16_t)(insn->bytes[insn->is.length - 2] |

@@ -111,7 +111,7 @@ static inline uint8_t emit_rex(unsigned w, unsigned reg, int index, int base)
                      (base >= 8 ? 1 : 0));
 }
 
-/* Only where it says something. */
+/* Emits a REX prefix where it says something. */
 static inline void emit_rex_due(struct emit *e, bool wide, unsigned reg, int index, int base)
 {
     uint8_t rex = emit_rex(wide, reg, index, base);
@@ -548,7 +548,8 @@ static inline void emit_ret(struct emit *e)
 
 /* ---- branches ---- */
 
-/* With four bytes of displacement. EMIT_IF and a condition, as in the processor's opcodes. */
+/* Branches with four bytes of displacement. EMIT_IF and a condition, as in the processor's
+ * opcodes. */
 enum emit_branch {
     EMIT_IF = 0x80,
     EMIT_IF_NOT_BELOW = 0x83,
@@ -560,7 +561,8 @@ enum emit_branch {
     EMIT_JMP = 0xe9,
 };
 
-/* With one byte, counted from the next instruction. Loops have the program's own opcode. */
+/* Branches with one byte of displacement, counted from the next instruction. Loops have the
+ * program's own opcode. */
 enum emit_short {
     EMIT_SHORT_JRCXZ = 0xe3,
     EMIT_SHORT_JMP = 0xeb,
@@ -592,14 +594,14 @@ static inline void emit_patch(uint8_t *site, const uint8_t *to)
     memcpy(site, &rel, 4);
 }
 
-/* A forward branch comes here. */
+/* Lets a forward branch come here. */
 static inline void emit_land(const struct emit *e, uint8_t *site)
 {
     if (!e->overflow)
         emit_patch(site, e->at);
 }
 
-/* A short branch, which ends at `end`, comes here. */
+/* Lets a short branch, which ends at `end`, come here. */
 static inline void emit_short_land(const struct emit *e, uint8_t *end)
 {
     assert(e->at - end <= INT8_MAX);

@@ -21,7 +21,7 @@
 
 /* ---- forgetting ---- */
 
-/* The body's first bytes become a jump to `host`, if that is in reach. */
+/* Makes the body's first bytes a jump to `host`, if that is in reach. */
 static bool body_divert(struct fragment *fragment, uint64_t host)
 {
     int64_t distance = (int64_t)(host - (fragment->is.host_body + GONE_PATCH_BYTES));
@@ -32,8 +32,8 @@ static bool body_divert(struct fragment *fragment, uint64_t host)
     return true;
 }
 
-/* Code that leaves for the agent at the fragment's address, in the fragment's own region: every
- * region keeps room for that (region_has_room()). */
+/* Makes code that leaves for the agent at the fragment's address, in the fragment's own region:
+ * every region keeps room for that (region_has_room()). */
 static int stub_make(struct dbi *dbi, struct fragment *fragment)
 {
     struct region *region = dbi_region_of(dbi, fragment);
@@ -62,7 +62,7 @@ static int full_forget(struct dbi *dbi, struct fragment *fragment)
     return 0;
 }
 
-/* Cut fragments are entered by the agent alone, when the supervisor says so. */
+/* Forgets a cut fragment; those are entered by the agent alone, when the supervisor says so. */
 static void cut_forget(struct dbi *dbi, struct fragment *fragment)
 {
     dbi_cut_leave(dbi, fragment);
@@ -74,7 +74,7 @@ static bool touches(const struct fragment *fragment, uint64_t start, uint64_t en
     return fragment->is.pc < end && fragment->is.pc + fragment->is.code_bytes > start;
 }
 
-/* In the chain of one page. */
+/* Forgets in the chain of one page. */
 static int page_forget(struct dbi *dbi, uint64_t page, uint64_t start, uint64_t end, bool for_stop)
 {
     uint32_t *at = &dbi->tables.by_page[slot_of(page)];
@@ -131,7 +131,7 @@ void dbi_flush(struct dbi *dbi)
     dbi_sites_flush(dbi);
 }
 
-/* A region is full: begin again. */
+/* Begins again where a region is full. */
 static int forgotten(struct dbi *dbi, int err)
 {
     if (err == -ENOSPC) {
@@ -185,8 +185,8 @@ int dbi_stop_filter(struct dbi *dbi, const struct dbi_filter *filter)
 
 /* ---- coming back ---- */
 
-/* Whoever jumps to what was here before comes here from now on: from the latest ones, that is. Older
- * ones lead to one of those, or to the agent. */
+/* Lets whoever jumps to what was here before come here from now on: from the latest ones, that is.
+ * Older ones lead to one of those, or to the agent. */
 static void gone_divert(struct dbi *dbi, const struct fragment *to)
 {
     unsigned left = dbi->tables.gone_count ? 8 : 0;

@@ -98,7 +98,8 @@ static bool is_prefix(uint8_t byte)
     return byte == 0x66 || byte == 0xf2 || byte == 0xf3 || byte == 0x2e || byte == 0x64;
 }
 
-/* Of an instruction, of which KEY_BYTES_MAX + 1 bytes can be read; 0: it has no key. */
+/* Bytes of the key of an instruction, of which KEY_BYTES_MAX + 1 bytes can be read; 0: it has no
+ * key. */
 static unsigned key_bytes(const uint8_t *at)
 {
     unsigned n = 0;
@@ -130,7 +131,7 @@ static uint64_t key_of(const uint8_t *bytes, size_t available)
     return (key & (UINT64_MAX >> (64 - 8 * count))) | (uint64_t)count << 56;
 }
 
-/* Where the key is, or would be. */
+/* The place where the key is, or would be. */
 static struct form *form_at(const struct dbi_forms *forms, uint64_t key)
 {
     size_t i = key * 0x9e3779b97f4a7c15ull >> (64 - forms->bits);

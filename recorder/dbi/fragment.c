@@ -44,7 +44,7 @@ int dbi_places_keep(struct dbi *dbi, struct fragment *fragment, const struct dbi
     return 0;
 }
 
-/* If each slot is its word, that need not be said. */
+/* Whether each slot is its word, which need not be said then. */
 static bool slots_are_words(const struct dbi_slot *slots, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)

@@ -33,17 +33,17 @@ struct fragment {
     uint8_t *lookup;    /* its code for the table (DBI_LOOKUP_BYTES); NULL: another's, or none */
 };
 
-/* A new one, without code; the next number is its. 0 or an error. */
+/* Adds a fragment without code; it gets the next number. 0 or an error. */
 int dbi_fragment_add(struct dbi *dbi, uint64_t pc, unsigned insn_count, unsigned code_bytes,
                      struct fragment **out);
 
-/* Keep what the translator found out about it. 0 or -ENOMEM. */
+/* Keep what the translator found out about a fragment. 0 or -ENOMEM. */
 int dbi_places_keep(struct dbi *dbi, struct fragment *fragment, const struct dbi_output *output);
 int dbi_slots_keep(struct dbi *dbi, struct fragment *fragment, const struct dbi_slot *slots,
                    unsigned slot_count, unsigned word_count);
 
-/* Slots only go by words that come before them: those of a fragment's first instructions are the same.
- * 0 or an error. */
+/* Keeps the slots of a head. Slots only go by words that come before them: those of a fragment's
+ * first instructions are the same. 0 or an error. */
 int dbi_head_slots_keep(struct dbi *dbi, struct fragment *head, const struct dbi_fragment *whole,
                         unsigned slot_count);
 

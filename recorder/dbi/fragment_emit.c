@@ -23,7 +23,7 @@ static int hot_start(struct dbi *dbi, const struct region *region, uint64_t pc, 
     return dbi_fall_close(dbi);
 }
 
-/* The code is there: nothing jumps to it any more that runs into it. */
+/* Closes the open exit: the code is there, and what runs into it does not jump to it any more. */
 static void fall_taken(struct dbi *dbi)
 {
     if (dbi->exits.fall.region)
@@ -31,7 +31,7 @@ static void fall_taken(struct dbi *dbi)
     dbi->exits.fall.region = NULL;
 }
 
-/* For the call at the end of dbi->code, if it is one. */
+/* The pad for the call at the end of dbi->code, if it is one. */
 static const struct dbi_pad *pad_wanted(const struct dbi *dbi, const struct region *region)
 {
     const struct dbi_insn *last = &dbi->code.insns[dbi->code.count - 1];

@@ -47,8 +47,8 @@ void dbi_hash_empty(struct dbi *dbi)
     dbi->hash.used = dbi->hash.live = 0;
 }
 
-/* In the first place that is free: by hash_make_room() there is one, unless the replayee has written
- * to what it shares with us. */
+/* Puts an entry into the first place that is free: by hash_make_room() there is one, unless the
+ * replayee has written to what it shares with us. */
 static int hash_put(struct dbi *dbi, const struct agt_lookup *what)
 {
     for (unsigned tries = 0; tries < dbi->hash.size; tries++) {
@@ -63,8 +63,8 @@ static int hash_put(struct dbi *dbi, const struct agt_lookup *what)
     return wetdbg_fail(-WETDBG_ERR_MACHINE, "the hash of fragments is damaged");
 }
 
-/* One of `size` entries takes its place, without those that are free again. The replayee stands in the
- * agent, which keeps no place in it. */
+/* Replaces the hash by one of `size` entries, without those that are free again. The replayee
+ * stands in the agent, which keeps no place in it. */
 static int hash_resize(struct dbi *dbi, uint32_t size)
 {
     struct agt_lookup *table = hash_table(dbi);
@@ -88,7 +88,8 @@ static int hash_resize(struct dbi *dbi, uint32_t size)
     return err;
 }
 
-/* At most half of it may be used. There are as many places as fragments have numbers, twice over. */
+/* Makes room for an entry: at most half of the hash may be used. There are as many places as
+ * fragments have numbers, twice over. */
 static int hash_make_room(struct dbi *dbi)
 {
     uint32_t size = dbi->hash.size;

@@ -20,14 +20,14 @@ struct dbi_hash {
     uint32_t live; /* not free */
 };
 
-/* It has no entries. */
+/* Takes all entries out. */
 void dbi_hash_empty(struct dbi *dbi);
 
 /* Makes an entry for a fragment that has none. 0 or an error. */
 int dbi_hash_enter(struct dbi *dbi, const struct fragment *fragment);
 void dbi_hash_leave(struct dbi *dbi, uint64_t pc);
 
-/* Returns to `pc` come to `landing` from now on. 0 or an error. */
+/* Lets returns to `pc` come to `landing` from now on. 0 or an error. */
 int dbi_hash_land(struct dbi *dbi, uint64_t pc, uint64_t landing);
 
 /* The agent has asked for a fragment that is in the tables, and will again: it gets an entry, and a prefix

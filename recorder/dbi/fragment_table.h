@@ -48,17 +48,17 @@ int dbi_tables_init(struct dbi *dbi);
 void dbi_tables_fini(struct dbi *dbi);
 void dbi_tables_empty(struct dbi *dbi);
 
-/* Room for fragments with numbers below `count`. 0 or -ENOMEM. */
+/* Makes room for fragments with numbers below `count`. 0 or -ENOMEM. */
 int dbi_tables_grow(struct dbi *dbi, size_t count);
 
 /* The full fragment at `pc` that is in the tables, or NULL. */
 struct fragment *dbi_fragment_find(const struct dbi *dbi, uint64_t pc);
 
-/* Full fragments by address. */
+/* Enter and take away full fragments, by address. */
 void dbi_full_enter(struct dbi *dbi, struct fragment *fragment);
 void dbi_full_leave(struct dbi *dbi, struct fragment *fragment);
 
-/* Cut fragments: by address. */
+/* Enter and take away cut fragments, by address. */
 void dbi_cut_enter(struct dbi *dbi, struct fragment *fragment);
 void dbi_cut_leave(struct dbi *dbi, struct fragment *fragment);
 

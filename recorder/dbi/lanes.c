@@ -13,7 +13,8 @@
 #include "recorder/dbi/operand.h"
 #include "recorder/dbi/scratch.h"
 
-/* Where a processor lacks them, the instruction itself is to fault and not what belongs to it. */
+/* Whether there are mask registers: where a processor lacks them, the instruction itself is to
+ * fault and not what belongs to it. */
 static bool has_mask_registers(void)
 {
     return __builtin_cpu_supports("avx512f");

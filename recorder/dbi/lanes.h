@@ -8,10 +8,10 @@
 /* Puts the indices at AGT_LANES_OFF in the context. False: the processor lacks the instruction. */
 bool dbi_lanes_store(struct work *w, const struct ins_mem *mem);
 
-/* Index and mask go to the ring, 8 words each, behind the word of the address. */
+/* Puts index and mask into the ring, 8 words each, behind the word of the address. */
 void dbi_lanes_collect(struct work *w, unsigned at, const struct ins_mem *mem);
 
-/* The agent marks what the mask of a scatter chooses. */
+/* Has the agent mark what the mask of a scatter chooses. */
 void dbi_lanes_mark(struct work *w, unsigned at, const struct ins_mem *mem);
 
 #endif

@@ -53,7 +53,8 @@ static int link_to(struct region *from, const struct dbi_exit_site *site, uint64
     return e.overflow ? -ENOSPC : 0;
 }
 
-/* An exit that has a stub: that becomes a jump where the body is out of reach. */
+/* Leads an exit that has a stub to a fragment: the stub becomes a jump where the body is out of
+ * reach. */
 static void relink_to(const struct region *from, const struct dbi_exit_site *site, uint64_t body)
 {
     int32_t rel;

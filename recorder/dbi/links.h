@@ -49,13 +49,13 @@ void dbi_exits_empty(struct dbi *dbi);
 int dbi_exits_link(struct dbi *dbi, struct region *region, struct fragment *fragment,
                    const struct dbi_output *output);
 
-/* The exits of a fragment that always leaves for the agent. */
+/* Leads the exits of a fragment that always leaves to the agent. */
 int dbi_exits_leave(struct region *region, const struct dbi_output *output);
 
 /* Links what dbi->exits.fall has. */
 int dbi_fall_close(struct dbi *dbi);
 
-/* Whatever waits for the fragment's address leads to it from now on. */
+/* Leads whatever waits for the fragment's address to it. */
 void dbi_waiters_link(struct dbi *dbi, const struct fragment *fragment);
 
 #endif

@@ -46,7 +46,7 @@ unsigned dbi_lookup_shift(void)
     return __builtin_cpu_supports("bmi2") ? 3 : 0;
 }
 
-/* ecx = the address's index into the table of returns; no flags */
+/* Emits ecx = the address's index into the table of returns; no flag changes. */
 static void index_emit(struct emit *e)
 {
     if (dbi_lookup_shift()) {
@@ -57,7 +57,7 @@ static void index_emit(struct emit *e)
     }
 }
 
-/* ecx = what agt_site_index() gives for r11, without flags */
+/* Emits ecx = what agt_site_index() gives for r11; no flag changes. */
 static void site_index_emit(struct emit *e, const struct agt_site *site)
 {
     if (dbi_lookup_shift()) {
@@ -141,7 +141,7 @@ static void target_go(struct work *w, uint64_t target)
         dbi_lookup_emit(w);
 }
 
-/* mov [rsp - 8], reg */
+/* Emits mov [rsp - 8], reg. */
 static void slot_store(struct emit *e, unsigned reg)
 {
     emit_store(e, INS_RSP, -8, reg);
@@ -200,13 +200,13 @@ void dbi_return_emit(struct work *w, unsigned at, uint16_t extra_bytes)
 
 #define ENTRY(member) ((uint32_t)(AGT_LOOKUP_OFF + __builtin_offsetof(struct agt_lookup, member)))
 
-/* op reg, gs:[rdx + disp] */
+/* Emits op reg, gs:[rdx + disp]. */
 static void op_entry(struct emit *e, enum emit_op op, unsigned reg, uint32_t disp)
 {
     emit_op_gs_memory(e, true, op, reg, INS_RDX, -1, 1, disp);
 }
 
-/* rdx = where the entry for r11 would be first; flags, rax and rdx are kept before */
+/* Emits rdx = where the entry for r11 would be first; flags, rax and rdx are kept before */
 static void hash_start(struct emit *e)
 {
     emit_store_gs(e, HOME(INS_RAX), INS_RAX);
@@ -225,8 +225,8 @@ static void flags_end(struct emit *e)
 }
 
 /*
- * The entry is found: its landing goes into the table. Two addresses that share an entry of the
- * table take turns there, which costs some twenty instructions each time.
+ * Emits what happens when the entry is found: its landing goes into the table. Two addresses that
+ * share an entry of the table take turns there, which costs some twenty instructions each time.
  */
 static void found_emit(struct emit *e)
 {

@@ -126,7 +126,7 @@ static void mark_operand(struct work *w, unsigned at, unsigned m)
     dbi_reg_return(w, reg);
 }
 
-/* A rep instruction's range depends on rcx: the agent marks it. */
+/* Has the agent mark the range of a rep instruction, which depends on rcx. */
 static void mark_rep(struct work *w, const struct ins_mem *mem)
 {
     dbi_agent_call(w, AGT_EXIT_MARK,

@@ -15,7 +15,7 @@
 
 /* ---- bit numbers, lines, segments ---- */
 
-/* What changes flags stands between these two. The flags wait in ax meanwhile, and rax in the context. */
+/* Begin and end what changes flags. The flags wait in ax meanwhile, and rax in the context. */
 static void flagless_begin(struct emit *e)
 {
     emit_store_gs(e, AGT_CTX_TMP, INS_RAX);
@@ -42,7 +42,7 @@ static void bit_offset_add(struct work *w, unsigned at, const struct ins_mem *me
     dbi_reg_return(w, units);
 }
 
-/* reg, which is not rax, goes down to the start of its line of 64 bytes. */
+/* Emits what takes reg, which is not rax, down to the start of its line of 64 bytes. */
 static void line_start(struct work *w, unsigned reg)
 {
     flagless_begin(w->e);
@@ -133,7 +133,8 @@ void dbi_gs_load_emit(struct work *w, unsigned at)
     dbi_reg_return(w, ours);
 }
 
-/* The like of it for fs is executed first: it faults or is illegal where this one would. */
+/* rdgsbase and wrgsbase. Their like for fs is executed first: it faults or is illegal where this
+ * one would. */
 void dbi_gs_base_emit(struct work *w, unsigned at)
 {
     struct dbi_insn *insn = &w->code->insns[at];

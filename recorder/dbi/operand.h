@@ -8,20 +8,21 @@
 /* The register that holds the program's `reg` (or -1, for none) now. */
 int dbi_mem_register(struct work *w, unsigned at, int reg);
 
-/* lea to, [operand + more], segment base and bit offset included, without flags. */
+/* Emits lea to, [operand + more], segment base and bit offset included, without flags. */
 void dbi_address_get(struct work *w, unsigned at, const struct ins_mem *mem, unsigned to,
                      int64_t more);
 
-/* gs:[disp] = the address of the first memory operand of instruction `at` */
+/* Emits gs:[disp] = the address of the first memory operand of instruction `at`. */
 void dbi_address_keep(struct work *w, unsigned at, uint32_t disp);
 
-/* An instruction with a memory operand through gs. 0, or -WETDBG_ERR_UNSUPPORTED. */
+/* Emits an instruction with a memory operand through gs. 0, or -WETDBG_ERR_UNSUPPORTED. */
 int dbi_gs_insn_emit(struct work *w, unsigned at);
 
-/* An instruction that reads memory through gs, which gets the program's base for so long (loads_gs). */
+/* Emits an instruction that reads memory through gs, which gets the program's base for so long
+ * (loads_gs). */
 void dbi_gs_load_emit(struct work *w, unsigned at);
 
-/* rdgsbase, wrgsbase */
+/* Emits what rdgsbase or wrgsbase do. */
 void dbi_gs_base_emit(struct work *w, unsigned at);
 
 #endif

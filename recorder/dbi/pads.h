@@ -34,7 +34,7 @@ void dbi_pads_empty(struct dbi *dbi);
 const struct dbi_pad *dbi_pad_find(const struct dbi *dbi, const struct region *region,
                                    uint64_t next, uint64_t target);
 
-/* 0 or -ENOMEM. */
+/* Keeps a pad. 0 or -ENOMEM. */
 int dbi_pad_keep(struct dbi *dbi, const struct region *region, const struct dbi_pad *pad);
 
 /* Where a call that returns to `pc` lands, by the pad kept last; 0: none. */

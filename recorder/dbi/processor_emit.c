@@ -14,7 +14,7 @@ static unsigned named(struct dbi_insn *insn, unsigned operand)
     return (unsigned)ZydisRegisterGetId(dbi_insn_whole(insn)->operands[operand].reg.value);
 }
 
-/* ctx.tmp = the selector that the second operand is, with whatever lies above its 16 bits */
+/* Emits ctx.tmp = the selector that the second operand is, with whatever lies above its 16 bits */
 static void selector_keep(struct work *w, unsigned at)
 {
     struct dbi_insn *insn = &w->code->insns[at];
@@ -33,7 +33,7 @@ static void selector_keep(struct work *w, unsigned at)
     dbi_reg_return(w, reg);
 }
 
-/* What gets the result, for the agent. */
+/* Which register gets the result, for the agent. */
 static uint32_t result_of(struct dbi_insn *insn)
 {
     const ZydisDecodedOperand *op = &dbi_insn_whole(insn)->operands[0];

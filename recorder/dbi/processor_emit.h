@@ -5,7 +5,7 @@
 
 #include "recorder/dbi/work.h"
 
-/* rdpid, lsl, writes of ds, es and ss: the last instruction */
+/* Emits the last instruction: rdpid, lsl, or a write of ds, es or ss. */
 void dbi_processor_emit(struct work *w, unsigned at);
 
 #endif

@@ -52,7 +52,7 @@ const struct region *dbi_region_at(const struct dbi *dbi, uint64_t host);
 /* Notes the fragment that was emitted into the region last. 0 or -ENOMEM. */
 int dbi_region_note(struct region *region, uint32_t id);
 
-/* No region has a fragment any more; what fragments share stays. */
+/* Takes all fragments out of the regions; what fragments share stays. */
 void dbi_regions_empty(struct dbi *dbi);
 void dbi_regions_fini(struct dbi *dbi);
 

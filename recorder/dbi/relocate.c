@@ -14,7 +14,7 @@ static ZydisRegister register_named(ZydisRegisterClass class, unsigned number)
     return ZydisRegisterEncode(class, (ZyanU8)number);
 }
 
-/* The operand's address is in a 64-bit register. */
+/* Makes the operand one whose address is in a 64-bit register. */
 static void flatten(ZydisEncoderOperand *op, unsigned flat)
 {
     bool has_lanes = ZydisRegisterGetClass(op->mem.index) >= ZYDIS_REGCLASS_XMM;

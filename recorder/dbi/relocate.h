@@ -16,8 +16,8 @@ int dbi_reencode(struct work *w, unsigned at, struct dbi_renaming names);
 /* The address that a rip-relative (or, cut to 32 bits, eip-relative) operand means. */
 uint64_t dbi_rip_address(const struct dbi_insn *insn);
 
-/* Instruction `at`, which does not end the fragment and leaves gs alone. 0, or -WETDBG_ERR_UNSUPPORTED
- * if it cannot be encoded anew. */
+/* Emits instruction `at`, which does not end the fragment and leaves gs alone. 0, or
+ * -WETDBG_ERR_UNSUPPORTED if it cannot be encoded anew. */
 int dbi_insn_relocate(struct work *w, unsigned at);
 
 #endif

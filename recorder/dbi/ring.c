@@ -85,7 +85,7 @@ void dbi_ring_after(struct work *w, unsigned at)
     w->slot += 3;
 }
 
-/* What is now where operand `m` was stored, whose address is in word `address`. */
+/* Collects what is now where operand `m` was stored, whose address is in word `address`. */
 static void value_collect(struct work *w, unsigned at, unsigned m, unsigned address)
 {
     const struct ins_mem *mem = &w->code->insns[at].info.mems[m];

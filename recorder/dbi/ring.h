@@ -5,15 +5,15 @@
 
 #include "recorder/dbi/work.h"
 
-/* Which words there are: fills the counts and slots of w->out. With values each slot has a word: whoever
- * reads them counts them from the code. */
+/* Finds which words there are: fills the counts and slots of w->out. With values each slot has a
+ * word: whoever reads them counts them from the code. */
 void dbi_ring_plan(struct work *w);
 
-/* Addresses and counts that are to be had before instruction `at`, and those behind it. */
+/* Collects addresses and counts that are to be had before instruction `at`, and those behind it. */
 void dbi_ring_before(struct work *w, unsigned at);
 void dbi_ring_after(struct work *w, unsigned at);
 
-/* The results of instruction `at`, whose first word is `first`. */
+/* Collects the results of instruction `at`, whose first word is `first`. */
 void dbi_ring_values(struct work *w, unsigned at, unsigned first);
 
 #endif

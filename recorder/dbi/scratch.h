@@ -9,7 +9,7 @@
 
 #include "recorder/dbi/work.h"
 
-/* The next byte belongs to instruction `insn`, if it faults. */
+/* Notes that the next byte belongs to instruction `insn`, if it faults. */
 void dbi_place_add(struct work *w, unsigned insn);
 
 /* Gives those of `which` that are spilled their values back. */
@@ -22,7 +22,7 @@ unsigned dbi_r15_get(struct work *w, unsigned at);
 unsigned dbi_reg_borrow(struct work *w, unsigned at, uint16_t avoid);
 void dbi_reg_return(struct work *w, unsigned reg);
 
-/* [disp] += n without flags, at instruction `at` */
+/* Emits [disp] += n at instruction `at`; no flag changes. */
 void dbi_gs_add(struct work *w, unsigned at, uint32_t disp, int32_t n);
 
 #endif

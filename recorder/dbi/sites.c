@@ -45,7 +45,8 @@ void dbi_sites_fini(struct dbi *dbi)
 
 /* ---- sites ---- */
 
-/* A call's is its return address: fragments that share a pad (lookup.c) share what is in it. */
+/* The key of a site; a call's is its return address: fragments that share a pad (lookup.c) share
+ * what is in it. */
 static uint64_t site_key(const struct dbi_insn *last)
 {
     return last->is.terminal == DBI_JMP_INDIRECT ? last->pc : last->pc + last->is.length;
@@ -150,7 +151,7 @@ static bool is_separating(const struct dbi *dbi, const struct site *site, const 
     return true;
 }
 
-/* A function of the targets known that tells them apart in a small table. */
+/* Chooses a function of the targets known that tells them apart in a small table. */
 static bool small_choose(const struct dbi *dbi, const struct site *site, struct agt_site *is)
 {
     static const uint8_t multiples[] = {0, 1, 2, 4, 8};
@@ -191,7 +192,8 @@ static void table_empty(struct dbi *dbi, const struct agt_site *is)
         table[i] = dbi->regions[0].shared.missed;
 }
 
-/* What the site's table is to be, by the targets known; nothing better than *is: unchanged. */
+/* Chooses what the site's table is to be, by the targets known; nothing better than *is:
+ * unchanged. */
 static void table_choose(struct dbi *dbi, const struct site *site, struct agt_site *is)
 {
     struct agt_site next = {0};
@@ -217,7 +219,7 @@ static void table_choose(struct dbi *dbi, const struct site *site, struct agt_si
         is->is_full = 1;
 }
 
-/* The replayee finds it by the fragment that it comes from. */
+/* Tells the replayee of a site's table, which it finds by the fragment that it comes from. */
 static void record_set(struct dbi *dbi, uint32_t fragment, const struct agt_site *is)
 {
     ((struct agt_site *)(dbi->config.shm + AGT_SITES_OFF))[fragment] = *is;

@@ -50,10 +50,10 @@ int dbi_site_get(struct dbi *dbi, const struct dbi_code *code, uint32_t *out);
 /* A site's table, which may have no room (table_off 0). NULL for no site. Borrowed until the next call. */
 const struct agt_site *dbi_site_table(struct dbi *dbi, uint32_t index);
 
-/* A fragment that goes by its site's table is in the cache. */
+/* Notes that a fragment that goes by its site's table is in the cache. */
 void dbi_site_use(struct dbi *dbi, struct fragment *fragment);
 
-/* The cache is empty. */
+/* To be called when the cache is empty. */
 void dbi_sites_flush(struct dbi *dbi);
 
 #endif

@@ -4,7 +4,7 @@
 #include "recorder/dbi/leave.h"
 #include "recorder/dbi/scratch.h"
 
-/* op reg, [the fragment's step]: beside the code if it is not among those that all share */
+/* Emits op reg, [the fragment's step]: beside the code if it is not among those that all share */
 static void step_op(struct work *w, enum emit_op op, unsigned reg)
 {
     unsigned count = w->code->count, words = w->out->word_count;
@@ -18,7 +18,7 @@ static void step_op(struct work *w, enum emit_op op, unsigned reg)
     emit_u64(w->cold, agt_step(count, words));
 }
 
-/* r15 += the step, by way of another register */
+/* Emits r15 += the step, by way of another register. */
 static void step_take(struct work *w, unsigned reg)
 {
     step_op(w, EMIT_MOV_FROM, reg);
@@ -32,7 +32,7 @@ static void step_borrowed(struct work *w)
     dbi_reg_return(w, reg);
 }
 
-/* The step is taken back, without flags; reg gets lost. */
+/* Emits what takes the step back; no flag changes, reg gets lost. */
 static void step_undo(struct work *w, struct emit *e, unsigned reg)
 {
     emit_mov_imm(e, reg, -agt_step(w->code->count, w->out->word_count));
@@ -40,8 +40,8 @@ static void step_undo(struct work *w, struct emit *e, unsigned reg)
 }
 
 /*
- * Where flags are live: the sign of r15, or of r15 - 1, goes into cl. (By lahf and sahf it took
- * longer: all flags and rax waited for it.) rcx stays in its home until it is needed.
+ * Emits the check where flags are live: the sign of r15, or of r15 - 1, goes into cl. (By lahf and
+ * sahf it took longer: all flags and rax waited for it.) rcx stays in its home until it is needed.
  */
 static uint8_t *time_emit_flagless(struct work *w, uint8_t n)
 {

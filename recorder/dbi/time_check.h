@@ -18,7 +18,8 @@ enum time_check {
  */
 uint8_t *dbi_time_emit(struct work *w, enum time_check check);
 
-/* Where that branch, at `site`, leads: takes the count back and leaves for the agent. Cold code. */
+/* Emits where that branch, at `site`, leads: takes the count back and leaves for the agent. Cold
+ * code. */
 void dbi_time_stub_emit(struct work *w, uint8_t *site, enum time_check check);
 
 #endif

@@ -42,7 +42,7 @@ static void fs_base_keep(struct work *w, unsigned at)
     emit_store_imm_gs(w->e, AGT_CTX_FS_BASE + 4, 0);
 }
 
-/* The agent looks at what is where an xsave will store. */
+/* Has the agent look at what is where an xsave will store. */
 static void xsave_announce(struct work *w, unsigned at)
 {
     dbi_address_keep(w, at, AGT_CTX_TMP);

@@ -5,7 +5,7 @@
  * The agent's area and the code cache lie in granules of 256 MiB where the program never has memory. Before an
  * instruction uses an address, translated code reads the byte that a table has for it (agent.h), which cannot be read if
  * the address is in a granule of ours. So that is a fault, and the supervisor makes it the one that the program has where
- * nothing is mapped (recorder/replay/faults.c): for the program, what is ours does not exist.
+ * nothing is mapped (recorder/replay/wall_faults.c): for the program, what is ours does not exist.
  *
  *     rorx   rdx, rax, 16            ; the address is in rax, or was made by lea
  *     mov    edx, edx                ; bits 16 to 47; no flag changes
@@ -56,7 +56,7 @@ bool dbi_wall_is_plain(const struct ins_mem *mem)
     return mem->base >= 0 && mem->index < 0 && !(mem->flags & odd) && is_near(mem->disp);
 }
 
-/* A register that was looked at needs no second look. */
+/* Looks at an operand's base, unless it was looked at already. */
 static void look_at_base(struct work *w, unsigned at, const struct ins_mem *mem)
 {
     unsigned base = (unsigned)mem->base;
@@ -70,8 +70,8 @@ static void look_at_base(struct work *w, unsigned at, const struct ins_mem *mem)
     w->distance[base] = 0;
 }
 
-/* All lanes, chosen by the mask or not: what is in the others is hardly ever an address of ours. An instruction
- * that the processor lacks is none that looks. */
+/* Looks at all lanes, chosen by the mask or not: what is in the others is hardly ever an address of
+ * ours. An instruction that the processor lacks is none that looks. */
 static void look_at_lanes(struct work *w, unsigned at, const struct ins_mem *mem)
 {
     unsigned step = mem->flags & INS_MEM_VSIB32 ? 4 : 8;

@@ -8,7 +8,7 @@
 /* Looks, before instruction `at`, at the addresses that it will use. */
 void dbi_wall_look(struct work *w, unsigned at);
 
-/* What is still known of registers behind it. */
+/* Settles what is still known of registers behind instruction `at`. */
 void dbi_wall_pass(struct work *w, unsigned at);
 
 #endif

@@ -42,7 +42,7 @@ static inline int32_t dbi_word_off(const struct work *w, unsigned word)
     return 8 * ((int32_t)word - (int32_t)w->out->word_count);
 }
 
-/* mov gs:[r15d + ...], reg: a word of the record */
+/* Emits mov gs:[r15d + ...], reg: a word of the record. */
 static inline void dbi_ring_store(struct work *w, unsigned word, unsigned reg)
 {
     assert(word < w->out->word_count);

@@ -14,7 +14,7 @@ enum dbi_x87_kind {
     DBI_X87_LOADS,  /* fldenv, frstor, fxrstor, xrstor */
 };
 
-/* Of a legacy instruction: its bytes with prefixes. */
+/* The kind of a legacy instruction, from its bytes with prefixes. */
 enum dbi_x87_kind dbi_x87_kind(const uint8_t *bytes, unsigned length);
 
 /* The exit_arg of AGT_EXIT_X87 for one that stores or loads. */
