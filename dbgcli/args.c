@@ -112,11 +112,11 @@ static int check_operands(const struct cli_args *args, const struct cli_syntax *
         return 0;
     char *usage = unbroken(syntax->usage);
     if (is_short)
-        wetdbg_fail(-WETDBG_ERR_USAGE, "%s: something is missing; usage: %s %s", args->name,
-                    args->name, usage);
+        wetdbg_fail(-WETDBG_ERR_USAGE, "%s: something is missing; usage: %s%s%s", args->name,
+                    args->name, *usage ? " " : "", usage);
     else
-        wetdbg_fail(-WETDBG_ERR_USAGE, "%s: unexpected argument '%s'; usage: %s %s", args->name,
-                    args->operands[syntax->operands_max], args->name, usage);
+        wetdbg_fail(-WETDBG_ERR_USAGE, "%s: unexpected argument '%s'; usage: %s%s%s", args->name,
+                    args->operands[syntax->operands_max], args->name, *usage ? " " : "", usage);
     free(usage);
     return -WETDBG_ERR_USAGE;
 }

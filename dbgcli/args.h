@@ -22,7 +22,7 @@ struct cli_option {
 };
 
 struct cli_syntax {
-    const char *usage;                /* what follows the name in help */
+    const char *usage; /* what follows the name in help; "" where nothing does, never NULL */
     const struct cli_option *options; /* ends with an all-zero row; NULL: none */
     size_t operands_min, operands_max;
     bool ends_at_operand; /* what follows the first operand is none of ours: PROGRAM ARG... */

@@ -458,10 +458,11 @@ static int build_path(const struct wetdbg_slice *slice, const struct wetdbg_slic
 
     if (!path)
         return -ENOMEM;
-    path->count = count;
-    path->hops[count - 1] = *end;
+    struct wetdbg_slice_instance *hops = (struct wetdbg_slice_instance *)(path + 1);
+    *path = (struct wetdbg_slice_path){count, hops};
+    hops[count - 1] = *end;
     for (size_t i = count - 1; i-- > 0;) {
-        const struct wetdbg_slice_instance *user = &path->hops[i + 1];
+        const struct wetdbg_slice_instance *user = &hops[i + 1];
         const struct slc_share *share;
         bool is_fault = i == 0 && slice->has_fault && user->parent == slice->fault_time;
         const struct slc_member *member =
@@ -472,7 +473,7 @@ static int build_path(const struct wetdbg_slice *slice, const struct wetdbg_slic
             return wetdbg_fail(-WETDBG_ERR_CORRUPT, "the slice has no instance at time %llu",
                                (unsigned long long)missing);
         }
-        path->hops[i] = is_fault ? fault_instance(slice) : instance_of(slice, share, member);
+        hops[i] = is_fault ? fault_instance(slice) : instance_of(slice, share, member);
     }
     *out = path;
     return 0;

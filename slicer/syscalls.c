@@ -272,6 +272,8 @@ static const struct slc_syscall table[] = {
     CALL(llistxattr, PATH, OUT_RESULT, V),
     CALL(flistxattr, FD, OUT_RESULT, V),
     CALL(removexattr, PATH, PATH),
+    CALL(lremovexattr, PATH, PATH),
+    CALL(fremovexattr, FD, PATH),
     CALL(tkill, V, V),
     CALL(time, OUT),
     CALL(futex, IO(4), V, V, V, IO(4), V),

@@ -42,7 +42,7 @@ enum wetdbg_err {
  * gives back only on success would else seem unset to them.
  */
 #define wetdbg_fail(code, ...)                                                                     \
-    ({                                                                                             \
+    __extension__({                                                                                \
         int wd_code_ = (code);                                                                     \
         wetdbg_error_say(wd_code_, __VA_ARGS__);                                                   \
         wd_code_;                                                                                  \
@@ -50,7 +50,7 @@ enum wetdbg_err {
 
 /* Like wetdbg_fail(-errno) with ": strerror" appended. */
 #define wetdbg_fail_errno(...)                                                                     \
-    ({                                                                                             \
+    __extension__({                                                                                \
         int wd_code_ = wetdbg_error_of_errno();                                                    \
         wetdbg_error_say_errno(wd_code_, __VA_ARGS__);                                             \
         wd_code_;                                                                                  \
@@ -61,7 +61,7 @@ enum wetdbg_err {
  * was kept with the same one. Costs next to nothing, for questions that are often answered by no.
  */
 #define wetdbg_fail_plain(code)                                                                    \
-    ({                                                                                             \
+    __extension__({                                                                                \
         int wd_code_ = (code);                                                                     \
         wetdbg_error_say_nothing();                                                                \
         wd_code_;                                                                                  \

@@ -159,7 +159,7 @@ int wetdbg_inline_chain(struct wetdbg_model *model, uint64_t pc, struct wetdbg_l
 
 struct wetdbg_range {
     uint64_t start;
-    uint64_t end;
+    uint64_t end; /* one past the last byte */
 };
 
 struct wetdbg_line_location {
@@ -401,6 +401,8 @@ struct wetdbg_place {
  * Where a variable is at pc. `machine` gives the registers of that frame. A frame that is not the
  * innermost is asked with its call instruction's address (return address - 1). -WETDBG_ERR_UNSUPPORTED
  * for thread-local variables that are not in the static block of the main executable.
+ * pc may be 0 for globals and statics, and `machine` NULL, of which those
+ * that are thread-local are -WETDBG_ERR_UNSUPPORTED then.
  */
 int wetdbg_variable_locate(struct wetdbg_model *model, const struct wetdbg_variable *variable,
                            uint64_t pc, const struct wetdbg_machine *machine,

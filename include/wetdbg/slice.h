@@ -302,7 +302,7 @@ int wetdbg_slice_each_line_instance(const struct wetdbg_slice *slice, size_t lin
  */
 struct wetdbg_slice_path {
     size_t count;
-    struct wetdbg_slice_instance hops[];
+    const struct wetdbg_slice_instance *hops;
 };
 int wetdbg_slice_path(const struct wetdbg_slice *slice, const uint64_t *pcs, size_t pc_count,
                       struct wetdbg_slice_path **path);

@@ -7,9 +7,14 @@
  * which only the last instruction leads elsewhere. Calls and returns are known by the address of the
  * return address on the stack, their *slot*: it names a function's frame from its call to its return.
  *
- * Functions that move a walk give 1; 0 if there is nothing in that direction; or an error: of memory, of a
- * .wet file whose intervals cannot be run again, or -WETDBG_ERR_INTERRUPTED if whoever watches the walk
- * wants it to end.
+ * Functions that move a walk give 1; 0 if there is nothing in that direction, and then it stands at the
+ * thread's end, or before its first instruction; or an error: of memory, of a .wet file whose intervals
+ * cannot be run again, or -WETDBG_ERR_INTERRUPTED if whoever watches the walk wants it to end. So all nodes
+ * of a thread, for a walk that is not at its end, are
+ *
+ *     do
+ *         use(wetdbg_walk_here(walk));
+ *     while ((result = wetdbg_walk_next_node(walk, NULL)) == 1);
  */
 #ifndef WETDBG_WALK_H
 #define WETDBG_WALK_H
@@ -29,7 +34,8 @@ enum wetdbg_transfer {
     WETDBG_TRANSFER_BRANCH,
     WETDBG_TRANSFER_JUMP,
     WETDBG_TRANSFER_INDIRECT_JUMP,
-    WETDBG_TRANSFER_CALL, /* direct or not */
+    /* Direct or not; the node after it, if no signal handler came between, is the callee's, or a stub's. */
+    WETDBG_TRANSFER_CALL,
     WETDBG_TRANSFER_RETURN,
     WETDBG_TRANSFER_SYSCALL,
     WETDBG_TRANSFER_OTHER, /* traps, and instructions whose results come from outside */

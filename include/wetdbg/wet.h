@@ -61,8 +61,8 @@ struct wetdbg_info {
     uint64_t node_executions;
     uint64_t loads, stores; /* memory operands read, written (a rep instruction's range: one) */
     uint64_t syscalls;
-    uint64_t events; /* recorded events taken; all that have registers were compared */
-    uint64_t intervals;
+    uint64_t events;             /* recorded events taken; all that have registers were compared */
+    uint64_t intervals;          /* how many; numbered from 0 */
     uint64_t wet_bytes;          /* of the whole file */
     uint64_t static_bytes;       /* of that: code, symbols, mapped files */
     double bits_per_instruction; /* of the rest */

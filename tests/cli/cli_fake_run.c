@@ -990,8 +990,8 @@ int wetdbg_slice_path_to_line(const struct wetdbg_slice *slice, size_t line_inde
     if (!slice->has_parents)
         return -EINVAL;
     *path = malloc(sizeof(**path) + count * sizeof(instances[0]));
-    (*path)->count = count;
-    memcpy((*path)->hops, instances, count * sizeof(instances[0]));
+    **path = (struct wetdbg_slice_path){count,
+                                        memcpy(*path + 1, instances, count * sizeof(instances[0]))};
     return 0;
 }
 

@@ -661,8 +661,8 @@ static void each_command_has_an_example_that_it_takes(void **state)
         const struct cli_command *named;
         struct cli_words words;
         struct cli_args args;
-        if (!c->syntax->example)
-            fail_msg("'help %s' has no example", c->name);
+        if (!c->syntax->example || !c->syntax->usage)
+            fail_msg("'help %s' has no %s", c->name, c->syntax->example ? "usage" : "example");
         assert_int_equal(cli_words_split(&words, c->syntax->example), 0);
         char *slash = strchr(words.list[0], '/');
         if (slash)

@@ -659,10 +659,32 @@ static int locate_member(struct wetdbg_model *model, const struct wetdbg_machine
     return 0;
 }
 
+static int no_register(void *context, unsigned dwarf_reg, uint64_t *value)
+{
+    (void)context;
+    (void)dwarf_reg;
+    (void)value;
+    return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                       "where it lies depends on registers, of which none are given");
+}
+
+static int no_memory(void *context, uint64_t address, void *bytes, size_t count)
+{
+    (void)context;
+    (void)address;
+    (void)bytes;
+    (void)count;
+    return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                       "where it lies depends on memory, of which none is given");
+}
+
 int wetdbg_variable_locate(struct wetdbg_model *model, const struct wetdbg_variable *variable,
                            uint64_t pc, const struct wetdbg_machine *machine,
                            struct wetdbg_place *place)
 {
+    static const struct wetdbg_machine nothing = {.read_register = no_register,
+                                                  .read_memory = no_memory};
+    machine = machine ? machine : &nothing;
     struct locate_context context = {.model = model, .pc = pc, .machine = machine};
     const struct mdl_handle *handle;
     struct wetdbg_place made = {0};
