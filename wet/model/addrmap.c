@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hash.h"
+
 void mdl_addrmap_fini(struct mdl_addrmap *map)
 {
     free(map->slots);
@@ -13,11 +15,8 @@ void mdl_addrmap_fini(struct mdl_addrmap *map)
 
 static struct mdl_addrmap_slot *find_slot(const struct mdl_addrmap *map, uint64_t key)
 {
-    size_t at = (key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (map->slot_count - 1);
-
-    while (map->slots[at].key != 0 && map->slots[at].key != key)
-        at = (at + 1) & (map->slot_count - 1);
-    return &map->slots[at];
+    return &map->slots[wd_hash_find(wd_hash_u64(key) >> 20, map->slot_count, i,
+                                    map->slots[i].key == 0 || map->slots[i].key == key)];
 }
 
 static int grow(struct mdl_addrmap *map)

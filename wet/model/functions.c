@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/bisect.h"
 #include "wet/model/image.h"
 #include "wet/model/insn_flow.h"
 #include "wet/model/names.h"
@@ -388,17 +389,8 @@ int mdl_functions_get(struct mdl_mod *mod, struct mdl_functions **functions)
 
 uint32_t mdl_functions_find(const struct mdl_functions *functions, uint64_t address)
 {
-    size_t low = 0, high = functions->count;
+    size_t low = wd_bisect(0, functions->count, i, functions->entries[i].start <= address);
     uint32_t at;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (functions->entries[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     at = low ? (uint32_t)(low - 1) : MDL_NO_FUNCTION;
     while (at != MDL_NO_FUNCTION && functions->entries[at].end <= address)
         at = functions->entries[at].parent;
@@ -425,16 +417,7 @@ int mdl_function_need(struct wetdbg_model *model, uint64_t pc, struct mdl_mod **
 
 const struct mdl_slot *mdl_functions_slot(const struct mdl_functions *functions, uint64_t address)
 {
-    size_t low = 0, high = functions->slot_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (functions->slots[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = wd_bisect(0, functions->slot_count, i, functions->slots[i].address < address);
     return low < functions->slot_count && functions->slots[low].address == address
                ? &functions->slots[low]
                : NULL;
@@ -443,16 +426,7 @@ const struct mdl_slot *mdl_functions_slot(const struct mdl_functions *functions,
 void mdl_functions_by_name(const struct mdl_functions *functions, const char *name, size_t *first,
                            size_t *end)
 {
-    size_t low = 0, high = functions->name_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (strcmp(functions->names[middle].name, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = wd_bisect(0, functions->name_count, i, strcmp(functions->names[i].name, name) < 0);
     *first = low;
     for (*end = low; *end < functions->name_count; ++*end)
         if (strcmp(functions->names[*end].name, name) != 0)
@@ -497,22 +471,14 @@ static int name_symbol(struct wetdbg_model *model, struct wetdbg_symbol *symbol)
 int wetdbg_symbol_at(struct wetdbg_model *model, uint64_t address, struct wetdbg_symbol *symbol)
 {
     struct mdl_functions *table;
-    size_t low = 0, high;
 
     /* .bss is in no file, so an address need not be in a segment of its module: ask them all */
-    for (size_t i = 0; i < model->mod_count; i++, low = 0) {
+    for (size_t i = 0; i < model->mod_count; i++) {
         int result = mdl_functions_get(model->mods[i], &table);
 
         if (result < 0)
             return result;
-        for (high = table->object_count; low < high;) {
-            size_t middle = low + (high - low) / 2;
-
-            if (table->objects[middle].start <= address)
-                low = middle + 1;
-            else
-                high = middle;
-        }
+        size_t low = wd_bisect(0, table->object_count, n, table->objects[n].start <= address);
         if (low && address - table->objects[low - 1].start < table->objects[low - 1].size_bytes) {
             while (low > 1 && table->objects[low - 2].start == table->objects[low - 1].start)
                 low--;

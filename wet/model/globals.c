@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bisect.h"
 #include "wet/model/dies.h"
 #include "wet/model/qualify.h"
 #include <wetdbg/errors.h>
@@ -223,16 +224,7 @@ int wetdbg_globals_each(struct wetdbg_model *model, uint64_t pc, wetdbg_name_fn 
 const struct mdl_global *mdl_globals_first(const struct mdl_global *items, size_t count,
                                            const char *name)
 {
-    size_t low = 0, high = count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (strcmp(items[middle].name, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = wd_bisect(0, count, i, strcmp(items[i].name, name) < 0);
     return low < count && strcmp(items[low].name, name) == 0 ? &items[low] : NULL;
 }
 

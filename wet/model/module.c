@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/bisect.h"
 #include "wet/model/debugfile.h"
 #include <wetdbg/errors.h>
 
@@ -198,16 +199,7 @@ int mdl_add_module(struct wetdbg_model *model, const struct mdl_module_input *in
 
 static const struct mdl_model_span *span_at(const struct wetdbg_model *model, uint64_t address)
 {
-    size_t low = 0, high = model->span_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (model->spans[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = wd_bisect(0, model->span_count, i, model->spans[i].end <= address);
     if (low == model->span_count || model->spans[low].start > address)
         return NULL;
     return &model->spans[low];

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "wet/model/addrmap.h"
 #include "wet/model/dies.h"
 
@@ -71,30 +72,13 @@ struct walk {
     unsigned depth;
 };
 
-/* Room for one more element of an array; 0 or -ENOMEM. */
-static int make_room(void **array, size_t count, size_t *capacity, size_t element)
-{
-    size_t wanted = *capacity ? *capacity * 2 : 64;
-    void *grown;
-
-    if (count < *capacity)
-        return 0;
-    grown = reallocarray(*array, wanted, element);
-    if (!grown)
-        return -ENOMEM;
-    *array = grown;
-    *capacity = wanted;
-    return 0;
-}
-
 static int add_member(struct walk *walk, Dwarf_Die *die)
 {
     struct table *table = walk->table;
 
     if (walk->container == NO_PARENT)
         return 0;
-    if (make_room((void **)&table->members, table->member_count, &table->member_capacity,
-                  sizeof(*table->members)) < 0)
+    if (wd_grow(table->members, table->member_capacity, table->member_count + 1))
         return -ENOMEM;
     table->members[table->member_count++] = (struct member){dwarf_dieoffset(die), walk->container};
     return 0;
@@ -110,8 +94,7 @@ static int visit_inside(struct walk *walk, Dwarf_Die *die)
 
     if (walk->depth >= DEPTH_MAX)
         return 0;
-    if (make_room((void **)&table->containers, table->container_count, &table->container_capacity,
-                  sizeof(*table->containers)) < 0)
+    if (wd_grow(table->containers, table->container_capacity, table->container_count + 1))
         return -ENOMEM;
     table->containers[table->container_count] = (struct container){dwarf_diename(die), outer};
     walk->container = (uint32_t)table->container_count++;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+#include "common/bisect.h"
 #include "wet/model/dies.h"
 #include "wet/model/functions.h"
 #include "wet/model/names.h"
@@ -26,28 +28,11 @@ struct walk {
     unsigned depth;
 };
 
-/* Room for one more element of an array; 0 or -ENOMEM. */
-static int make_room(void **array, size_t count, size_t *capacity, size_t element)
-{
-    size_t wanted = *capacity ? *capacity * 2 : 64;
-    void *grown;
-
-    if (count < *capacity)
-        return 0;
-    grown = reallocarray(*array, wanted, element);
-    if (!grown)
-        return -ENOMEM;
-    *array = grown;
-    *capacity = wanted;
-    return 0;
-}
-
 static int add_scope(struct walk *walk, const Dwarf_Die *die, int tag)
 {
     struct mdl_unit *unit = walk->unit;
 
-    if (make_room((void **)&unit->scopes, unit->scope_count, &walk->scope_capacity,
-                  sizeof(*unit->scopes)) < 0)
+    if (wd_grow(unit->scopes, walk->scope_capacity, unit->scope_count + 1))
         return -ENOMEM;
     unit->scopes[unit->scope_count++] =
         (struct mdl_scope_entry){.die = *die, .tag = tag, .parent = walk->parent};
@@ -58,8 +43,7 @@ static int add_range(struct walk *walk, uint64_t start, uint64_t end, uint32_t s
 {
     struct mdl_unit *unit = walk->unit;
 
-    if (make_room((void **)&unit->scope_ranges, unit->scope_range_count, &walk->range_capacity,
-                  sizeof(*unit->scope_ranges)) < 0)
+    if (wd_grow(unit->scope_ranges, walk->range_capacity, unit->scope_range_count + 1))
         return -ENOMEM;
     unit->scope_ranges[unit->scope_range_count++] =
         (struct mdl_scope_range){start, end, scope, MDL_NO_SCOPE};
@@ -183,17 +167,8 @@ int mdl_unit_scopes(struct mdl_unit *unit)
 
 uint32_t mdl_unit_scope_at(const struct mdl_unit *unit, uint64_t pc)
 {
-    size_t low = 0, high = unit->scope_range_count;
+    size_t low = wd_bisect(0, unit->scope_range_count, i, unit->scope_ranges[i].start <= pc);
     uint32_t at;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (unit->scope_ranges[middle].start <= pc)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     at = low ? (uint32_t)(low - 1) : MDL_NO_SCOPE;
     while (at != MDL_NO_SCOPE && unit->scope_ranges[at].end <= pc)
         at = unit->scope_ranges[at].outer;

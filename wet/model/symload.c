@@ -11,29 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "wet/model/ehframe.h"
 #include "wet/model/insn_flow.h"
 
-/* Room for one more element of an array; 0 or -ENOMEM. */
-static int make_room(void **array, size_t count, size_t *capacity, size_t element)
-{
-    size_t wanted = *capacity ? *capacity * 2 : 64;
-    void *grown;
-
-    if (count < *capacity)
-        return 0;
-    grown = reallocarray(*array, wanted, element);
-    if (!grown)
-        return -ENOMEM;
-    *array = grown;
-    *capacity = wanted;
-    return 0;
-}
-
 static int add_function(struct mdl_raw *raw, const struct mdl_raw_function *function)
 {
-    if (make_room((void **)&raw->functions, raw->count, &raw->capacity, sizeof(*raw->functions)) <
-        0)
+    if (wd_grow(raw->functions, raw->capacity, raw->count + 1))
         return -ENOMEM;
     raw->functions[raw->count++] = *function;
     return 0;
@@ -93,8 +77,7 @@ static bool is_cold_name(const char *name)
 
 static int add_object(struct mdl_raw *raw, const char *name, const GElf_Sym *symbol)
 {
-    if (make_room((void **)&raw->objects, raw->object_count, &raw->object_capacity,
-                  sizeof(*raw->objects)) < 0)
+    if (wd_grow(raw->objects, raw->object_capacity, raw->object_count + 1))
         return -ENOMEM;
     raw->objects[raw->object_count++] = (struct wetdbg_symbol){
         .name = name,
@@ -201,8 +184,7 @@ static int add_slot(struct mdl_raw *raw, Elf *elf, const GElf_Shdr *relocs, cons
     } else {
         return 0;
     }
-    if (make_room((void **)&raw->slots, raw->slot_count, &raw->slot_capacity, sizeof(*raw->slots)) <
-        0)
+    if (wd_grow(raw->slots, raw->slot_capacity, raw->slot_count + 1))
         return -ENOMEM;
     raw->slots[raw->slot_count++] = slot;
     return 0;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bisect.h"
 #include "wet/model/dies.h"
 #include "wet/model/image.h"
 #include "wet/model/paths.h"
@@ -207,19 +208,10 @@ int mdl_units_get(struct mdl_mod *mod, struct mdl_units **units)
 struct mdl_unit *mdl_unit_at(struct mdl_mod *mod, uint64_t pc)
 {
     struct mdl_units *units;
-    size_t low = 0, high;
 
     if (mdl_units_get(mod, &units) < 0)
         return NULL;
-    high = units->range_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (units->ranges[middle].start <= pc)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = wd_bisect(0, units->range_count, i, units->ranges[i].start <= pc);
     /* ranges of different units do not overlap, save in damaged files: look back a little */
     for (int tries = 0; low > 0 && tries < 4; low--, tries++)
         if (units->ranges[low - 1].end > pc)
@@ -400,16 +392,7 @@ int mdl_unit_lines(struct mdl_unit *unit)
 
 const struct mdl_row *mdl_unit_row_at(const struct mdl_unit *unit, uint64_t pc)
 {
-    size_t low = 0, high = unit->row_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (unit->rows[middle].address <= pc)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = wd_bisect(0, unit->row_count, i, unit->rows[i].address <= pc);
     if (low == 0 || low == unit->row_count || (unit->rows[low - 1].flags & MDL_ROW_END))
         return NULL;
     return &unit->rows[low - 1];

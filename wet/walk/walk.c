@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "common/array.h"
+#include "common/bisect.h"
 #include "recorder/event/ops.h"
 #include "wet/intervals.h"
 #include "wet/trace/handler.h"
@@ -261,18 +262,10 @@ static bool is_ours(const struct wetdbg_walk *walk, size_t exec)
 static size_t exec_at(struct wetdbg_walk *walk, wetdbg_time time)
 {
     const struct wet_interval *interval = walk->interval;
-    size_t low = 0, high = interval->exec_count;
     uint64_t off = time > interval->first_time ? time - interval->first_time : 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        uint64_t end = middle + 1 < interval->exec_count ? interval->execs[middle + 1].time_off
-                                                         : interval->instructions;
-        if (end <= off)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return wd_bisect(0, interval->exec_count, i,
+                     (i + 1 < interval->exec_count ? interval->execs[i + 1].time_off
+                                                   : interval->instructions) <= off);
 }
 
 int wetdbg_walk_seek(struct wetdbg_walk *walk, wetdbg_time time)
