@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """test_library.py CMAKE BUILD PAGE SAMPLE CC CXX: installs into a scratch prefix; builds the program of PAGE there,
-by pkg-config (shared and static) and by CMake, and runs it on a sample that crashes; compiles each header alone; and
+by pkg-config (shared and static) and by CMake, and runs it on a sample that crashes; PAGE's second program looks
+around in a trace; compiles each header alone; and
 looks at the names that the libraries show."""
 import os
 import re
@@ -62,13 +63,34 @@ def check_program(program, sample, scratch, env):
     assert "SIGSEGV" in answer and re.search(r"cli_sample\.c:\d+  ", answer), answer
 
 
+def check_second(program, prefix, build, page, scratch):
+    """It walks over calls, and finds the writes to a variable that the sample counts with."""
+    wetdbg, wet = os.path.join(prefix, "bin", "wetdbg"), os.path.join(scratch, "ledger.wet")
+    ledger = f"{build}/tests/programs/fault_ledger_O0"
+    data = os.path.join(os.path.dirname(page), "..", "tests", "programs", "data", "ledger.txt")
+    with open(data, encoding="utf-8") as stdin:
+        said = subprocess.run([wetdbg, "record", "-o", f"{scratch}/ledger", "--", ledger], stdin=stdin,
+                              capture_output=True, text=True, timeout=100, check=False).stdout
+    run(wetdbg, "replay", f"{scratch}/ledger", "-o", wet, "--batch")
+    answer = run(program, wet, "account_count")
+    assert re.search(r"^call 1: .*^call 10: ", answer, re.S | re.M), answer
+    writes = re.findall(r"^time \d+  .*fault_ledger\.c:\d+$", answer, re.M)
+    accounts = re.findall(r"^\w+ +-?\d+ \(\d+\)$", said, re.M)  # each was counted once
+    assert writes and len(writes) == len(accounts), (answer, said)
+    refused = subprocess.run([program, wet, "no_such_thing"], capture_output=True, text=True, timeout=100, check=False)
+    assert refused.returncode == 1 and "no_such_thing" in refused.stderr, refused
+
+
 def main():
     cmake, build, page, sample, cc, cxx = sys.argv[1:]
     with tempfile.TemporaryDirectory() as scratch:
         prefix, source = os.path.join(scratch, "prefix"), os.path.join(scratch, "program.c")
         run(cmake, "--install", build, "--prefix", prefix)
-        with open(page, encoding="utf-8") as text, open(source, "w", encoding="utf-8") as out:
-            out.write(re.search(r"^```c\n(.*?)^```", text.read(), re.S | re.M).group(1))
+        with open(page, encoding="utf-8") as text:
+            programs = re.findall(r"^```c\n(.*?)^```", text.read(), re.S | re.M)
+        for path, program in zip((source, f"{scratch}/second.c"), programs):
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(program)
         check_headers(prefix, check_names(prefix), cc, cxx)
         run(cc, "-Wall", "-Wextra", "-Werror", "-o", f"{scratch}/shared", source, *flags(prefix, "--cflags", "--libs"))
         lib = find(prefix, "libwetdbg.so")
@@ -77,6 +99,9 @@ def main():
             os.unlink(os.path.join(lib, name))
         run(cc, "-o", f"{scratch}/static", source, *flags(prefix, "--cflags", "--libs", "--static"))
         check_program(f"{scratch}/static", sample, scratch, os.environ)
+        run(cc, "-Wall", "-Wextra", "-Werror", "-o", f"{scratch}/second", f"{scratch}/second.c",
+            *flags(prefix, "--cflags", "--libs", "--static"))
+        check_second(f"{scratch}/second", prefix, build, page, scratch)
         with open(f"{scratch}/CMakeLists.txt", "w", encoding="utf-8") as file:
             file.write("cmake_minimum_required(VERSION 3.18)\nproject(user C)\nfind_package(wetdbg 0.1 REQUIRED)\n"
                        "add_executable(user program.c)\ntarget_link_libraries(user PRIVATE wetdbg::wetdbg_static)\n")
