@@ -310,13 +310,14 @@ static int build(const char *trace_dir, struct rep_feed *feed,
 
 /* A file or a program that is missing from a recording is the recording's fault, unless the user
  * asked for that program; and each sentence names the recording. */
-static int explain_open(const char *trace_dir, const char *process, int err)
+static int explain_open(const struct wetdbg_recording *trace, const char *trace_dir,
+                        const char *process, int err)
 {
     char said[1024];
     int code =
         err == -ENOENT || (err == -WETDBG_ERR_NOT_FOUND && !process) ? -WETDBG_ERR_CORRUPT : err;
     snprintf(said, sizeof(said), "%s", wetdbg_error(err));
-    if (strstr(said, trace_dir))
+    if (rrt_has_named_itself(trace))
         return wetdbg_fail(code, "%s", said);
     return wetdbg_fail(code, "%s: %s", trace_dir, said);
 }
@@ -382,7 +383,7 @@ int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *opti
     if (!err)
         err = rep_feed_open(trace, &which, &feed);
     if (err && trace)
-        err = explain_open(trace_dir, options->process, err);
+        err = explain_open(trace, trace_dir, options->process, err);
     if (!err)
         err = rrt_check_sums(trace);
     if (!err)

@@ -45,7 +45,8 @@ struct wetdbg_recording {
     struct wd_buf bytes;        /* the current frame's memory contents */
     uint64_t time;              /* of the last frame read */
     bool is_skipping_data;
-    int failed; /* the error that ended reading; 0: none yet */
+    int failed;            /* the error that ended reading; 0: none yet */
+    bool has_named_itself; /* see rrt_has_named_itself() */
 
     struct rrt_process_table *processes; /* NULL until asked for */
     struct rrt_sums *sums;               /* NULL until asked for, or if there are none */
@@ -75,6 +76,18 @@ static int start_side(struct side_stream *side)
     return advance_side(side);
 }
 
+/* What is out of memory has no file. */
+int rrt_note_failure(struct wetdbg_recording *trace, int err)
+{
+    trace->has_named_itself = err < 0 && err != -ENOMEM;
+    return err;
+}
+
+bool rrt_has_named_itself(const struct wetdbg_recording *trace)
+{
+    return trace->has_named_itself;
+}
+
 int rrt_rewind(struct wetdbg_recording *trace)
 {
     rrt_stream_rewind(&trace->events);
@@ -82,10 +95,12 @@ int rrt_rewind(struct wetdbg_recording *trace)
     rrt_arena_reset(&trace->arena);
     trace->time = 0;
     trace->failed = 0;
+    trace->has_named_itself = false;
     int r = start_side(&trace->mmaps);
     if (r == 0)
         r = start_side(&trace->tasks);
     trace->failed = r;
+    rrt_note_failure(trace, r);
     return r;
 }
 
@@ -400,6 +415,7 @@ int rrt_next(struct wetdbg_recording *trace, struct rrt_frame *frame)
     int r = read_frame(trace, frame);
     if (r < 0)
         trace->failed = r;
+    rrt_note_failure(trace, r);
     return r;
 }
 

@@ -277,6 +277,9 @@ int rrt_next(struct wetdbg_recording *trace, struct rrt_frame *frame);
 /* Starts again at the first frame. Keeps the skip-data setting. */
 int rrt_rewind(struct wetdbg_recording *trace);
 
+/* Whether the last answer was an error whose sentence names the recording: of reading, or of a backing file. */
+bool rrt_has_named_itself(const struct wetdbg_recording *trace);
+
 /* With `skip` memory contents are not read (rrt_write.bytes is NULL): a quick scan of all else.
  * May be changed between any two frames. */
 void rrt_set_skip_data(struct wetdbg_recording *trace, bool skip);

@@ -83,35 +83,39 @@ static int check_contents(struct wetdbg_recording *trace, const char *name, cons
     const struct rrt_sum *row =
         r == 0 && sums && sums->version > 1 ? rrt_sums_find(sums, name) : NULL;
     if (r != 0)
-        return r;
+        return rrt_note_failure(trace, r);
     if (row) {
         backing->proof = RRT_PROOF_DIGEST;
-        return rrt_sum_check(sums, row, backing->fd);
+        r = rrt_sum_check(sums, row, backing->fd);
+        return r && name[0] != '/' ? rrt_note_failure(trace, r) : r;
     }
     if (sums && sums->version > 1)
-        return wetdbg_fail(-WETDBG_ERR_CORRUPT,
-                           "%s/" RRT_SUMS_NAME
-                           " does not name the backing file %s: the recording was "
-                           "changed after it was made (`rr pack` does so; without " RRT_SUMS_NAME
-                           " it counts as rr's own)",
-                           rrt_trace_dir(trace), name);
+        return rrt_note_failure(
+            trace,
+            wetdbg_fail(-WETDBG_ERR_CORRUPT,
+                        "%s/" RRT_SUMS_NAME " does not name the backing file %s: the recording was "
+                        "changed after it was made (`rr pack` does so; without " RRT_SUMS_NAME
+                        " it counts as rr's own)",
+                        rrt_trace_dir(trace), name));
     backing->proof = is_original ? RRT_PROOF_SIZE_TIME : RRT_PROOF_SIZE;
     return name[0] == '/' ? check_public(name, st, backing->fd) : 0;
 }
 
-static int open_named(const struct wetdbg_recording *trace, const struct rrt_mmap *map, int *fd,
+static int open_named(struct wetdbg_recording *trace, const struct rrt_mmap *map, int *fd,
                       struct stat *st)
 {
     const char *name = map->backing;
     if (name[0] == '/' ? has_parent_step(name) : !is_plain_name(name))
-        return wetdbg_fail(-WETDBG_ERR_CORRUPT,
-                           "%s/mmaps: frame %lu: backing file name leads outside: %s",
-                           rrt_trace_dir(trace), (unsigned long)map->time, name);
+        return rrt_note_failure(
+            trace, wetdbg_fail(-WETDBG_ERR_CORRUPT,
+                               "%s/mmaps: frame %lu: backing file name leads outside: %s",
+                               rrt_trace_dir(trace), (unsigned long)map->time, name));
     int r = wd_regular_open(rrt_trace_dir_fd(trace), name, WD_LINKS_REFUSE, fd, st);
     if (r == -WETDBG_ERR_CORRUPT)
         return wetdbg_fail(r, "backing file %s is no regular file", name);
     if (r != 0)
-        return wetdbg_fail(r, "%s: backing file %s: %s", rrt_trace_dir(trace), name, strerror(-r));
+        return rrt_note_failure(trace, wetdbg_fail(r, "%s: backing file %s: %s",
+                                                   rrt_trace_dir(trace), name, strerror(-r)));
     return 0;
 }
 

@@ -31,6 +31,10 @@ int rrt_reopen(const struct wetdbg_recording *trace, struct wetdbg_recording **o
 struct rrt_process_table;
 void rrt_process_table_free(struct rrt_process_table *table); /* NULL is fine */
 
+/* Is `err`, and keeps for rrt_has_named_itself() that it has been answered: an error whose sentence names the
+ * recording (but for -ENOMEM), or none. */
+int rrt_note_failure(struct wetdbg_recording *trace, int err);
+
 /* Where the trace keeps its table, which it frees; *it is NULL at first. */
 struct rrt_process_table **rrt_trace_process_table(struct wetdbg_recording *trace);
 

@@ -309,6 +309,7 @@ int wetdbg_recording_processes(struct wetdbg_recording *trace, const struct wetd
         free(scan.live);
         free(scan.states);
         if (r != 0) {
+            rrt_note_failure(trace, r);
             rrt_process_table_free(scan.table);
             return r;
         }
