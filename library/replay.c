@@ -11,7 +11,7 @@
 #include "common/clock.h"
 #include "recorder/record/trust.h"
 #include "recorder/replay/start.h"
-#include "wet/build/build.h"
+#include "wet/build/build_wet.h"
 #include "wet/trace/records.h"
 #include "wet/trace/stored_entry.h"
 #include <wetdbg/build.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A slice's members and the questions that can be asked about them. */
-#include "slicer/slice.h"
-
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -9,6 +7,7 @@
 
 #include "common/array.h"
 #include "common/bisect.h"
+#include "slicer/slice_priv.h"
 #include <wetdbg/errors.h>
 
 const char *wetdbg_edge_name(enum wetdbg_edge edge)

@@ -10,7 +10,7 @@
 
 #include "common/array.h"
 #include "common/hash.h"
-#include "slicer/slice.h"
+#include "slicer/slice_priv.h"
 #include <wetdbg/errors.h>
 
 #define LINES_FIRST 512 /* places of their index, twice as many as there are lines at least */

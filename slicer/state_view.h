@@ -4,7 +4,7 @@
 #define SLICER_STATE_VIEW_H
 
 #include "wet/intervals.h"
-#include "wet/model/model.h"
+#include "wet/model/make_model.h"
 
 uint64_t slc_gpr_value(const struct evq_regs *regs, unsigned gpr); /* enum ins_gpr */
 

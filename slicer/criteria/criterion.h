@@ -5,7 +5,7 @@
 
 #include "slicer/scan/want.h"
 #include "slicer/slicer.h"
-#include "wet/model/model.h"
+#include "wet/model/make_model.h"
 
 enum slc_seed_uses {
     SLC_USES_NONE,   /* only the places below */

@@ -15,7 +15,7 @@
 #include "slicer/scan/memo.h"
 #include "slicer/scan/scan_ops.h"
 #include "slicer/slicer.h"
-#include "wet/model/model.h"
+#include "wet/model/make_model.h"
 
 #define SLC_UNKNOWN UINT32_MAX
 

@@ -7,7 +7,7 @@
 #include "slicer/scan/bypass.h"
 #include "slicer/scan/call_uses.h"
 #include "slicer/scan/frames.h"
-#include "slicer/slice.h"
+#include "slicer/slice_priv.h"
 
 struct slc_aside;   /* slicer/scan/loader.c */
 struct slc_arrival; /* slicer/scan/stretch.h */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "wet/intervals.h"
-#include "wet/model/model.h"
+#include "wet/model/make_model.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/wet.h>
 

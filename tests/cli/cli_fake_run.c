@@ -10,7 +10,7 @@
 
 #include "slicer/slicer.h"
 #include "wet/intervals.h"
-#include "wet/model/model.h"
+#include "wet/model/make_model.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/origin.h>
 

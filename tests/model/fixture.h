@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "wet/model/model.h"
+#include "wet/model/make_model.h"
 
 /* The address that fixture_load() gives to a position independent file's virtual address 0. */
 #define FIXTURE_BASE UINT64_C(0x555555554000)

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "wet/model/model.h"
+#include "wet/model/make_model.h"
 
 struct process {
     pid_t pid;

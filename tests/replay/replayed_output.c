@@ -12,7 +12,7 @@
 
 #include "recorder/event/ops.h"
 #include "tests/replay/replay_unit.h"
-#include "wet/build/build.h"
+#include "wet/build/build_wet.h"
 #include "wet/intervals.h"
 #include <wetdbg/errors.h>
 

@@ -25,7 +25,7 @@
 #include "tests/replay/hostile/image.h"
 #include "tests/replay/replay_unit.h"
 #include "tests/wet/wet_exercise.h"
-#include "wet/build/build.h"
+#include "wet/build/build_wet.h"
 #include <wetdbg/errors.h>
 
 #define PATIENCE    2         /* seconds before a run is interrupted */

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 
 #include "tests/slicer/vec.h"
-#include "wet/model/model.h"
+#include "wet/model/make_model.h"
 
 /* ---- a map from u64 to u32 ---- */
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "tests/slicer/fake_priv.h"
-#include "wet/model/model.h"
+#include "wet/model/make_model.h"
 #include <wetdbg/errors.h>
 
 struct wetdbg_state {

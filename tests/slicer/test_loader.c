@@ -13,7 +13,7 @@
 
 #include "slicer/slicer.h"
 #include "tests/slicer/fake_wet.h"
-#include "wet/model/model.h"
+#include "wet/model/make_model.h"
 #include <wetdbg/errors.h>
 
 /* cmocka.h needs the headers above. */

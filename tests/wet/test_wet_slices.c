@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "slicer/slice.h"
+#include "slicer/slice_priv.h"
 #include "slicer/slicer.h"
 #include "tests/wet/wet_fixture.h"
 #include "tests/wet/wet_unit.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wet/model/model.h"
+#include "wet/model/make_model.h"
 #include <wetdbg/errors.h>
 
 #define NODES_MAX     400

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "tests/wet/wet_unit.h"
-#include "wet/build/build.h"
+#include "wet/build/build_wet.h"
 
 struct run {
     char *dir;   /* everything of this run; removed with it */

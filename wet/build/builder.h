@@ -16,7 +16,7 @@
 #define WET_BUILD_BUILDER_H
 
 #include "recorder/replay/engine.h"
-#include "wet/build/build.h"
+#include "wet/build/build_wet.h"
 #include "wet/build/journal.h"
 #include "wet/build/jump_finder.h"
 #include "wet/build/node_table.h"

@@ -12,7 +12,7 @@
 
 #include "common/regular.h"
 #include "recorder/insn/insn.h"
-#include "wet/model/model.h"
+#include "wet/model/make_model.h"
 #include "wet/trace/records.h"
 #include <wetdbg/errors.h>
 

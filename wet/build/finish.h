@@ -4,7 +4,7 @@
 #define WET_BUILD_FINISH_H
 
 #include "recorder/replay/engine.h"
-#include "wet/build/build.h"
+#include "wet/build/build_wet.h"
 #include "wet/build/node_table.h"
 #include "wet/build/outputs.h"
 #include "wet/build/thread_finder.h"

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "common/regular.h"
-#include "wet/model/model.h"
+#include "wet/model/make_model.h"
 #include <wetdbg/errors.h>
 
 #define DEBUG_ROOT   "/usr/lib/debug"

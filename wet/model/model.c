@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Life of a model: what its files made of it is freed here. */
-#include "wet/model/model.h"
-
 #include <stdlib.h>
 
 #include "wet/model/cfi.h"
 #include "wet/model/functions.h"
 #include "wet/model/globals.h"
 #include "wet/model/graph.h"
+#include "wet/model/make_model.h"
 #include "wet/model/module.h"
 #include "wet/model/qualify.h"
 #include "wet/model/source.h"

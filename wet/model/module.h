@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "wet/model/image.h"
-#include "wet/model/model.h"
+#include "wet/model/make_model.h"
 #include "wet/model/strings.h"
 
 struct mdl_functions;

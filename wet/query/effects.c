@@ -13,7 +13,7 @@
 
 #include "common/array.h"
 #include "common/once.h"
-#include "wet/query/events.h"
+#include "wet/query/public_events.h"
 #include "wet/query/replica.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/stored_entry.h"

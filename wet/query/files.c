@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/array.h"
-#include "wet/model/model.h"
+#include "wet/model/make_model.h"
 #include "wet/query/wet_priv.h"
 #include <wetdbg/errors.h>
 

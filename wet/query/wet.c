@@ -6,7 +6,7 @@
 
 #include "common/array.h"
 #include "wet/intervals.h"
-#include "wet/model/model.h"
+#include "wet/model/make_model.h"
 #include "wet/query/wet_priv.h"
 #include "wet/trace/rules.h"
 #include "wet/trace/stored_entry.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a slice is made of, for the scan that fills it and the queries that read it. */
-#ifndef SLICER_SLICE_H
-#define SLICER_SLICE_H
+#ifndef SLICER_SLICE_PRIV_H
+#define SLICER_SLICE_PRIV_H
 
 #include "slicer/scan/want.h"
 #include "slicer/slice_session.h"

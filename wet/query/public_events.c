@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Entries as the events that the library's users see. */
-#include "wet/query/events.h"
+#include "wet/query/public_events.h"
 
 #include <stddef.h>
 #include <sys/user.h>

@@ -10,7 +10,7 @@
  *     - registers, vector state and views: the start of the next interval
  *   hand the parts to the writing thread, go on
  */
-#include "wet/build/build.h"
+#include "wet/build/build_wet.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Entries of the event queue as the events that the library's users see. */
-#ifndef WET_QUERY_EVENTS_H
-#define WET_QUERY_EVENTS_H
+#ifndef WET_QUERY_PUBLIC_EVENTS_H
+#define WET_QUERY_PUBLIC_EVENTS_H
 
 #include "wet/intervals.h"
 

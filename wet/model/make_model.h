@@ -6,8 +6,8 @@
  * The model works on ELF images handed to it (mapped or in memory) and never opens a recorded path by
  * itself, except for source text and, if asked to, separate debug files. Adding a module is cheap.
  */
-#ifndef WET_MODEL_MODEL_H
-#define WET_MODEL_MODEL_H
+#ifndef WET_MODEL_MAKE_MODEL_H
+#define WET_MODEL_MAKE_MODEL_H
 
 #include <signal.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds a Whole Execution Trace: replays a process once and keeps what cannot be recomputed. */
-#ifndef WET_BUILD_BUILD_H
-#define WET_BUILD_BUILD_H
+#ifndef WET_BUILD_BUILD_WET_H
+#define WET_BUILD_BUILD_WET_H
 
 #include <signal.h>
 #include <stdint.h>
