@@ -43,7 +43,7 @@ struct wetdbg_slice *slc_slice_new(struct wetdbg *wet, const struct wetdbg_slice
     else if (wetdbg_slice_session_new(wet, &slice->session))
         slice->session = NULL;
     if (slice->session)
-        slice->code = slc_session_code(slice->session, code_for(options));
+        slice->code = slc_session_code(slice->session, code_for(options), options->no_exits);
     if (!slice->shares || !slice->code) {
         wetdbg_slice_free(slice);
         return NULL;

@@ -72,15 +72,17 @@ void slc_session_give_bits(struct wetdbg_slice_session *session, uint64_t *bits,
     session->spare_words += words;
 }
 
-struct slc_code *slc_session_code(struct wetdbg_slice_session *session, enum slc_session_code which)
+struct slc_code *slc_session_code(struct wetdbg_slice_session *session, enum slc_session_code which,
+                                  bool no_exits)
 {
-    struct slc_code *code = &session->codes[which];
+    struct slc_code *code = &session->codes[which + (no_exits ? SLC_CODE_KINDS : 0)];
 
-    assert(which < SLC_SESSION_CODES);
+    assert(which < SLC_CODE_KINDS);
     if (!code->wet) {
         int err =
             slc_code_init(code, session->wet, which != SLC_CODE_USERS, which != SLC_CODE_PLAIN);
         code->session = session;
+        code->no_exits = no_exits;
         if (err) {
             slc_code_fini(code);
             return NULL;

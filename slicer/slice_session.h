@@ -7,12 +7,14 @@
 #include "slicer/scan/footprint.h"
 #include "slicer/scan/lengths.h"
 
-/* Scans that keep no users, with address edges or without; scans that do. */
+/* Scans that keep no users, with address edges or without; scans that do. And once more of each, with
+ * other control classes. */
 enum slc_session_code {
     SLC_CODE_PLAIN,
     SLC_CODE_ADDRESSES,
     SLC_CODE_USERS,
-    SLC_SESSION_CODES,
+    SLC_CODE_KINDS,
+    SLC_SESSION_CODES = 2 * SLC_CODE_KINDS,
 };
 
 struct slc_stretch; /* slicer/scan/station.h */
@@ -68,9 +70,10 @@ void slc_session_hold(struct wetdbg_slice_session *session);
 uint64_t *slc_session_bits(struct wetdbg_slice_session *session, size_t words);
 void slc_session_give_bits(struct wetdbg_slice_session *session, uint64_t *bits, size_t words);
 
-/* The code for a kind of scan, without counts; NULL if memory is short. */
-struct slc_code *slc_session_code(struct wetdbg_slice_session *session,
-                                  enum slc_session_code which);
+/* The code for a kind of scan, with options.no_exits or without, and with no counts in it; NULL if memory
+ * is short. */
+struct slc_code *slc_session_code(struct wetdbg_slice_session *session, enum slc_session_code which,
+                                  bool no_exits);
 
 /* Tells the model where the run's indirect jumps went, once: a pass that learns of one on its way is
  * void. 0 or -ENOMEM. */

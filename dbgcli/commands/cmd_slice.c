@@ -21,6 +21,7 @@ static const struct cli_option options[] = {
     {"instances", 0, NULL, "under each line, its instances: time, distance, dependence"},
     {"limit", 0, "N", "at most N lines, and at most N instances of each; 0: all (the default)"},
     {"all", 0, NULL, "every line, also of libraries whose source is not here"},
+    {"no-exits", 0, NULL, "what decided not to exit, abort or longjmp controls nothing"},
     {"no-bypass", 0, NULL, "show the saving and restoring of registers around calls too"},
     {"loader", 0, NULL, "follow the dynamic linker too, which is passed by otherwise"},
     {0},
@@ -350,12 +351,13 @@ static int parse_operands(const struct cli_args *args, const char **criterion)
 
 /* Takes the criterion over: from now on `why` speaks of it. */
 static void remember(struct cli_session *session, struct wetdbg_criterion *criterion,
-                     enum wetdbg_slice_kinds kinds, struct wetdbg_slice *slice)
+                     const struct wetdbg_slice_options *how, struct wetdbg_slice *slice)
 {
     wetdbg_slice_free(session->slice);
     wetdbg_criterion_free(session->criterion);
     session->criterion = criterion;
-    session->kinds = kinds;
+    session->kinds = how->kinds;
+    session->no_exits = how->no_exits;
     session->slice = slice;
 }
 
@@ -364,6 +366,7 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
     struct cli_session *session = repl->session;
     struct wetdbg_slice_options how = {
         .record_parents = cli_args_has(args, "instances"),
+        .no_exits = cli_args_has(args, "no-exits"),
         .no_bypass = cli_args_has(args, "no-bypass"),
         .loader = cli_args_has(args, "loader"),
     };
@@ -390,7 +393,7 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
         wetdbg_criterion_free(criterion);
         return err;
     }
-    remember(session, criterion, how.kinds, NULL);
+    remember(session, criterion, &how, NULL);
     view.slice = slice;
     view.lines = wetdbg_slice_lines(slice, &view.count);
     const struct wetdbg_criterion_info *info = wetdbg_criterion_get_info(criterion);

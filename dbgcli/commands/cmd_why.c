@@ -81,7 +81,8 @@ static int fail_absent(struct cli_session *session, const char *text, const char
 /* Makes the slice again, with parents, unless the last `why` left it. */
 static int need_slice(struct cli_session *session, enum wetdbg_slice_kinds kinds)
 {
-    struct wetdbg_slice_options how = {.kinds = kinds, .record_parents = true};
+    struct wetdbg_slice_options how = {
+        .kinds = kinds, .no_exits = session->no_exits, .record_parents = true};
     struct wetdbg_slice *slice;
     if (session->slice && kinds == session->kinds)
         return 0;

@@ -32,6 +32,7 @@ struct cli_session {
     /* The last criterion and how it was sliced: what `why` explains. */
     struct wetdbg_criterion *criterion;
     enum wetdbg_slice_kinds kinds;
+    bool no_exits;
     struct wetdbg_slice *slice; /* with parents, once `why` was asked; else NULL */
     /* Where `list` goes on: a borrowed path of the model and the next line, or NULL. */
     const char *list_file;

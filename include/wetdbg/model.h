@@ -260,15 +260,21 @@ int wetdbg_graph_find(const struct wetdbg_graph *graph, uint64_t pc, uint32_t *i
  * is directly control dependent on (Ferrante, Ottenstein, Warren), sorted by address. The jump of an
  * exception to a landing pad is such a branch, too: it is named by the pad's address. None: it
  * depends on the call of its function only. Post-dominators take calls to return, except those
- * known not to: what follows `if (!p) abort();` does not depend on it. An endless loop is taken to
- * leave for the exit from its header's back edges. Constant time after a function's first query.
- * Borrowed as wetdbg_graph_at() says.
+ * known not to (exit, abort, a failed assert, longjmp, throw, and what always ends in one of them): these
+ * leave for the exit, or for the handlers of their exception, so that what follows `if (!p) abort();`
+ * depends on that branch. An endless loop is taken to leave for the exit from its header's back edges.
+ * Constant time after a function's first query. Borrowed as wetdbg_graph_at() says.
  */
 int wetdbg_controllers(struct wetdbg_model *model, uint64_t pc, const uint64_t **branch_pcs,
                        size_t *count);
 
-/* Start of the block that immediately post-dominates the one that contains pc; 0 for the virtual
- * exit of the function. */
+/* The same where paths that end in calls which never return do not count: what follows
+ * `if (!p) abort();` does not depend on it. */
+int wetdbg_controllers_no_exits(struct wetdbg_model *model, uint64_t pc,
+                                const uint64_t **branch_pcs, size_t *count);
+
+/* Start of the block that immediately post-dominates (as wetdbg_controllers() takes it) the one that
+ * contains pc; 0 for the virtual exit of the function. */
 int wetdbg_ipdom(struct wetdbg_model *model, uint64_t pc, uint64_t *ipdom_pc);
 
 /* ---- Machine state ---------------------------------------------------------------------- */

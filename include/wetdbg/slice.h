@@ -27,7 +27,9 @@
  *    loaded then are taken to have been loaded before, chosen by its mask or not.
  *  - A cmov takes its flags and both operands: flags are not in the trace.
  *  - The control parent of an instance is the most recent earlier instance, in the same stack
- *    frame, of a branch on which its instruction is statically control dependent; if there is none
+ *    frame, of a branch on which its instruction is statically control dependent (see
+ *    wetdbg_controllers(): a branch that guards a call of exit, abort, longjmp or another function
+ *    that never returns controls what comes after it, unless options.no_exits); if there is none
  *    since the frame began, it is the call (or tail jump) that made the frame. What made the first
  *    frame of the run is outside; a thread's first frame was made by the system call that created
  *    the thread. A signal handler's frame, and that of the code it returns to, was made by the call
@@ -195,6 +197,8 @@ struct wetdbg_slice_options {
     /* Keeps distance and best parent of each instance (32 bytes each): for wetdbg_slice_path() and for
      * distances and users everywhere. Some three times slower. */
     bool record_parents;
+    /* A branch that guards a call which never returns does not control what comes after it. */
+    bool no_exits;
     bool no_bypass; /* of the dynamic linker, where it is passed by, nothing is shown anyway */
     /* Follows the dynamic linker. Without it, and unless the criterion is in there, none of its
      * instances are in the slice: what it wrote ends there (and is an initial), registers that it

@@ -362,7 +362,9 @@ uint32_t slc_code_class(struct slc_code *code, uint32_t index)
         return entry->klass;
     if (judge(code, entry->pc))
         return SLC_UNKNOWN;
-    int err = wetdbg_controllers(code->model, entry->pc, &branches, &count);
+    int err = code->no_exits
+                  ? wetdbg_controllers_no_exits(code->model, entry->pc, &branches, &count)
+                  : wetdbg_controllers(code->model, entry->pc, &branches, &count);
     if (err == -ENOMEM)
         return SLC_UNKNOWN;
     entry->klass = intern_class(code, branches, err ? 0 : count);

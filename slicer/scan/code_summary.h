@@ -5,7 +5,7 @@
  * line and its control class.
  *
  * A *control class* is a set of branches on which an instruction depends, as wetdbg_controllers()
- * gives it; instructions of one block share it. Class 0 is the empty one.
+ * or wetdbg_controllers_no_exits() gives it; instructions of one block share it. Class 0 is the empty one.
  */
 #ifndef SLICER_SCAN_CODE_SUMMARY_H
 #define SLICER_SCAN_CODE_SUMMARY_H
@@ -97,6 +97,7 @@ struct slc_code {
     struct wetdbg_model *model;
     struct wetdbg_slice_session *session; /* NULL: of nobody but its holder */
     bool compiles, follows_address;
+    bool no_exits;    /* what guards a call that never returns does not control what follows */
     bool is_outdated; /* classes are wrong since another code of the session learnt something */
     struct slc_node **nodes; /* by id */
     uint32_t node_limit;

@@ -22,7 +22,7 @@ bool slc_stretch_is_kept(const struct slc_scan *scan)
 static uint32_t mode_of(const struct slc_scan *scan)
 {
     return (uint32_t)scan->follows_loader | (uint32_t)scan->slice->options.no_bypass << 1 |
-           (uint32_t)scan->bypasses_nothing << 2;
+           (uint32_t)scan->bypasses_nothing << 2 | (uint32_t)scan->code->no_exits << 3;
 }
 
 /* ---- arriving ---- */

@@ -111,6 +111,7 @@ struct picture {
 struct brute {
     struct wetdbg *wet;
     uint32_t steps;
+    bool no_exits;        /* as the option of slices */
     VEC(struct def) defs; /* from 1 */
     VEC(struct use) uses;
     struct instance *instances; /* by time */
@@ -404,7 +405,8 @@ static uint32_t control_parent(struct brute *b, uint64_t pc)
     size_t count;
     uint32_t parent = 0;
 
-    if (wetdbg_controllers(wetdbg_get_model(b->wet), pc, &branches, &count))
+    if ((b->no_exits ? wetdbg_controllers_no_exits : wetdbg_controllers)(wetdbg_get_model(b->wet),
+                                                                         pc, &branches, &count))
         count = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t at = map_get(&top(b)->branches, branches[i]);
@@ -808,14 +810,15 @@ static void teach_model(const struct brute *b)
     }
 }
 
-struct brute *brute_new(struct wetdbg *wet, struct brute_criterion *criteria, size_t count,
-                        bool bypass)
+static struct brute *follow_run(struct wetdbg *wet, struct brute_criterion *criteria, size_t count,
+                                bool bypass, bool no_exits)
 {
     struct brute *b = calloc(1, sizeof(*b));
     size_t happening_count, h = 0;
     const struct fake_happening *happenings = fake_happenings(wet, &happening_count);
 
     b->wet = wet;
+    b->no_exits = no_exits;
     b->steps = (uint32_t)wetdbg_get_info(wet)->instructions;
     b->instances = calloc((size_t)b->steps + 2, sizeof(*b->instances));
     find_next(b);
@@ -836,6 +839,18 @@ struct brute *brute_new(struct wetdbg *wet, struct brute_criterion *criteria, si
             happen(b, &happenings[h]);
     }
     return b;
+}
+
+struct brute *brute_new(struct wetdbg *wet, struct brute_criterion *criteria, size_t count,
+                        bool bypass)
+{
+    return follow_run(wet, criteria, count, bypass, false);
+}
+
+struct brute *brute_new_no_exits(struct wetdbg *wet, struct brute_criterion *criteria, size_t count,
+                                 bool bypass)
+{
+    return follow_run(wet, criteria, count, bypass, true);
 }
 
 void brute_free(struct brute *b)

@@ -23,6 +23,9 @@ struct brute;
 /* Follows the run once; criteria must be known before. */
 struct brute *brute_new(struct wetdbg *wet, struct brute_criterion *criteria, size_t count,
                         bool bypass);
+/* The same with options.no_exits. */
+struct brute *brute_new_no_exits(struct wetdbg *wet, struct brute_criterion *criteria, size_t count,
+                                 bool bypass);
 void brute_free(struct brute *brute);
 
 /* Distance of each time (index 1..instructions), UINT32_MAX if it is not in the slice. For the

@@ -36,7 +36,7 @@ static uint64_t next_random(uint64_t *state)
     return *state ^= *state << 17;
 }
 
-/* Chooses in turn all that an instance uses, a register, the bytes that it is about to read. */
+/* Runs without bypass are sliced without exits, too. Chooses in turn all that an instance uses, a register, the bytes that it is about to read. */
 static void choose(const struct wetdbg *wet, struct brute_criterion *criteria)
 {
     uint64_t seed = 88172645463325252u, steps = wetdbg_get_info(wet)->instructions;
@@ -169,7 +169,7 @@ static uint64_t check_slice(struct wetdbg *wet, struct wetdbg_slice_session *ses
 {
     uint32_t *expected = brute_slice(brute, c, kinds);
     struct wetdbg_slice_options options = {
-        .kinds = kinds, .record_parents = true, .no_bypass = !bypass};
+        .kinds = kinds, .record_parents = true, .no_exits = !bypass, .no_bypass = !bypass};
     struct wetdbg_criterion *criterion;
     struct wetdbg_slice *slice;
     size_t line_count;
@@ -228,7 +228,8 @@ static void check_run(char *program, bool bypass, uint64_t run_seed)
     assert_int_equal(wetdbg_slice_session_new(wet, &session), 0);
     session->stretch_bits = run_seed % 2 ? 7 : 10; /* the runs are short */
     choose(wet, criteria);
-    struct brute *brute = brute_new(wet, criteria, CRITERIA_COUNT, bypass);
+    struct brute *brute =
+        (bypass ? brute_new : brute_new_no_exits)(wet, criteria, CRITERIA_COUNT, bypass);
     for (unsigned i = 0; i < CRITERIA_COUNT; i++)
         for (unsigned kinds = 0; kinds < 4; kinds++) {
             char what[512];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Control dependence through switch tables, tail calls, longjmp and signal handlers: what decided must be
- * in the slice of what then ran. (Unwinding: tests/languages.) Arguments: guests/control.c and its builds.
+ * in the slice of what then ran; and what decided whether the run goes on, unless no_exits is set. (Unwinding: tests/languages.) Arguments: guests/control.c and its builds.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 static const char *const cases[] = {"table", "tail", "longjmp", "fault", "raise"};
+static const char *const guards[] = {"exit", "die", "assert", "jump"};
 
 static unsigned line_of(const char *mark, const char *name)
 {
@@ -70,6 +71,61 @@ static void check_build(struct wetdbg *wet, const char *build)
         check_case(wet, build, cases[i]);
 }
 
+/* Whether the slice of a line has another one. */
+static bool slice_has(struct wetdbg *wet, unsigned from, unsigned line,
+                      const struct wetdbg_slice_options *options)
+{
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_slice *slice;
+    char text[64];
+
+    snprintf(text, sizeof(text), "control.c:%u", from);
+    assert_int_equal(wetdbg_criterion_parse(wet, text, NULL, &criterion), 0);
+    assert_int_equal(wetdbg_slice_backward(wet, criterion, options, &slice), 0);
+    bool has = builds_slice_has(slice, line);
+    wetdbg_slice_free(slice);
+    wetdbg_criterion_free(criterion);
+    return has;
+}
+
+/* `session` has to tell the two forms apart. */
+static void check_guard(struct wetdbg *wet, struct wetdbg_slice_session *session, const char *build,
+                        const char *name, bool is_guarded)
+{
+    unsigned guard = line_of("GUARD", name);
+    unsigned after = line_of(is_guarded ? "AFTER" : "UNGUARDED", name);
+
+    for (unsigned i = 0; i < 8; i++) {
+        struct wetdbg_slice_options options = {
+            .kinds = i & 1 ? WETDBG_SLICE_CONTROL : WETDBG_SLICE_FULL,
+            .record_parents = i & 2,
+            .no_exits = i & 4,
+            .session = session,
+        };
+        bool expected = is_guarded && !options.no_exits;
+        if (slice_has(wet, after, guard, &options) != expected)
+            fail_msg("%s: the guard in line %u (%s) %s the slice of line %u (form %u)", build,
+                     guard, name, expected ? "is not in" : "is in", after, i);
+    }
+}
+
+static void check_guards(struct wetdbg *wet, const char *build)
+{
+    struct wetdbg_slice_session *session;
+
+    assert_int_equal(wetdbg_slice_session_new(wet, &session), 0);
+    for (size_t i = 0; i < sizeof(guards) / sizeof(guards[0]); i++)
+        check_guard(wet, session, build, guards[i], true);
+    check_guard(wet, session, build, "complaint", false);
+    wetdbg_slice_session_free(session);
+}
+
+static void what_let_the_run_go_on_is_in_the_slice(void **state)
+{
+    (void)state;
+    builds_each(check_guards);
+}
+
 static void what_decided_is_in_the_slice(void **state)
 {
     (void)state;
@@ -78,7 +134,10 @@ static void what_decided_is_in_the_slice(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_decided_is_in_the_slice)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_decided_is_in_the_slice),
+        cmocka_unit_test(what_let_the_run_go_on_is_in_the_slice),
+    };
 
     return builds_take(argc, argv) ? cmocka_run_group_tests(tests, NULL, NULL) : 2;
 }

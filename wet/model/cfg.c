@@ -35,7 +35,7 @@ struct node {
     uint8_t kind; /* enum mdl_insn_kind */
     uint8_t is_direct;
     uint8_t is_leader;
-    uint8_t never_returns; /* calls */
+    uint8_t never_returns; /* calls, and jumps that are calls at a function's end */
 };
 
 /* An indirect jump and the targets known for it. */
@@ -63,6 +63,8 @@ struct builder {
     size_t pending_capacity;
     struct jump *jumps;
     uint32_t jump_count;
+    bool may_return; /* a return was met, or a way out of the function whose end is not known */
+    bool asks;       /* for may_return, and nothing else */
 };
 
 int mdl_addresses_add(struct mdl_addresses *list, uint64_t address)
@@ -83,6 +85,14 @@ int mdl_addresses_add(struct mdl_addresses *list, uint64_t address)
     return 1;
 }
 
+int mdl_graphs_get(struct mdl_mod *mod, struct mdl_graphs **graphs)
+{
+    if (!mod->graphs)
+        mod->graphs = calloc(1, sizeof(*mod->graphs));
+    *graphs = mod->graphs;
+    return mod->graphs ? 0 : -ENOMEM;
+}
+
 void mdl_graph_free(struct wetdbg_graph *graph)
 {
     if (!graph)
@@ -93,10 +103,12 @@ void mdl_graph_free(struct wetdbg_graph *graph)
     free(graph->blocks);
     free(graph->successors);
     free(graph->successor_first);
-    free(graph->controller_first);
-    free(graph->controller_pcs);
     free(graph->landings);
-    mdl_postdom_fini(&graph->postdom);
+    for (unsigned i = 0; i < MDL_CONTROL_FORMS; i++) {
+        free(graph->control[i].controller_first);
+        free(graph->control[i].controller_pcs);
+        mdl_postdom_fini(&graph->control[i].postdom);
+    }
     free(graph);
 }
 
@@ -242,18 +254,20 @@ static int add_node(struct builder *b, const struct mdl_insn *insn, uint32_t pre
     return 0;
 }
 
-static int call_never_returns(const struct builder *b, const struct mdl_insn *insn)
+static bool is_lost(const struct mdl_functions *functions, uint64_t target)
 {
-    const struct mdl_slot *slot;
-    uint32_t index;
+    uint32_t index = mdl_functions_find(functions, target);
 
-    if (insn->is_direct) {
-        index = mdl_functions_find(b->functions, insn->target);
-        return index != MDL_NO_FUNCTION && b->functions->entries[index].start == insn->target &&
-               mdl_name_never_returns(b->functions->entries[index].name);
-    }
-    slot = insn->slot ? mdl_functions_slot(b->functions, insn->slot) : NULL;
-    return slot && slot->name && mdl_name_never_returns(slot->name);
+    return index != MDL_NO_FUNCTION && functions->entries[index].start == target &&
+           functions->entries[index].never_returns;
+}
+
+/* Whether what a call or jump leads to is known never to return. */
+static bool never_returns(const struct builder *b, const struct mdl_insn *insn)
+{
+    const struct mdl_slot *slot = insn->slot ? mdl_functions_slot(b->functions, insn->slot) : NULL;
+
+    return insn->is_direct ? is_lost(b->functions, insn->target) : slot && slot->never_returns;
 }
 
 /* Adds one known target of an indirect jump and, if it is inside, what follows it. */
@@ -352,7 +366,31 @@ static int resolve_jump(struct builder *b, uint32_t node)
         if (result < 0)
             return result;
     }
+    b->may_return |= jump->leaves || jump->targets.count == 0;
     return 0;
+}
+
+/* A jump. 0 or -ENOMEM. */
+static int follow_jump(struct builder *b, const struct mdl_insn *insn, uint32_t node)
+{
+    bool is_slot = insn->slot && mdl_functions_slot(b->functions, insn->slot);
+    int inside = insn->is_direct ? push_target(b, insn->target, node) : 0;
+
+    if (inside)
+        return inside < 0 ? inside : 0;
+    if (!insn->is_direct && !is_slot)
+        return resolve_jump(b, node);
+    b->nodes[node].never_returns = never_returns(b, insn);
+    b->may_return |= !b->nodes[node].never_returns;
+    return 0;
+}
+
+static int follow_branch(struct builder *b, const struct mdl_insn *insn, uint32_t node)
+{
+    int inside = push_target(b, insn->target, node);
+
+    b->may_return |= inside == 0 && !never_returns(b, insn);
+    return inside < 0 ? inside : 1;
 }
 
 /* Follows an instruction. 1: goes on with the next address, 0: does not, -ENOMEM. */
@@ -360,16 +398,15 @@ static int follow(struct builder *b, const struct mdl_insn *insn, uint32_t node)
 {
     switch (insn->kind) {
     case MDL_INSN_CALL:
-        b->nodes[node].never_returns = (uint8_t)call_never_returns(b, insn);
+        b->nodes[node].never_returns = never_returns(b, insn);
         return !b->nodes[node].never_returns;
     case MDL_INSN_BRANCH:
-        return push_target(b, insn->target, node) < 0 ? -ENOMEM : 1;
+        return follow_branch(b, insn, node);
     case MDL_INSN_JUMP:
-        if (insn->is_direct)
-            return push_target(b, insn->target, node) < 0 ? -ENOMEM : 0;
-        return insn->slot && mdl_functions_slot(b->functions, insn->slot) ? 0
-                                                                          : resolve_jump(b, node);
+        return follow_jump(b, insn, node);
     case MDL_INSN_RETURN:
+        b->may_return = true;
+        return 0;
     case MDL_INSN_STOP:
         return 0;
     default:
@@ -392,8 +429,12 @@ static int discover_run(struct builder *b, uint64_t pc, uint32_t prev)
         if (!part_at(b->graph, pc)) {
             /* off the end: into a cold part or code without symbol, or after a lost call */
             bool is_call = prev != NO_INSN && b->nodes[prev].kind == MDL_INSN_CALL;
+            int inside = is_call ? 0 : find_inside(b, pc);
 
-            return is_call || find_inside(b, pc) <= 0 ? 0 : push_target(b, pc, prev) < 0;
+            b->may_return |= !is_call && inside == 0;
+            if (inside > 0)
+                inside = push_target(b, pc, prev);
+            return inside < 0 ? inside : 0;
         }
         known = node_at(b, pc);
         if (known) {
@@ -401,8 +442,10 @@ static int discover_run(struct builder *b, uint64_t pc, uint32_t prev)
             return 0;
         }
         bytes = mdl_mod_bytes(b->mod, pc, &available);
-        if (!bytes || mdl_decode(pc, bytes, available, &insn) < 0)
+        if (!bytes || mdl_decode(pc, bytes, available, &insn) < 0) {
+            b->may_return = true; /* or not: nobody knows */
             return 0;
+        }
         if (add_node(b, &insn, prev) < 0)
             return -ENOMEM;
         prev = b->node_count - 1;
@@ -425,7 +468,7 @@ static int discover(struct builder *b)
     /* first in, first out would need less backtracking in paths, but order does not matter for
      * the result: a path is looked at only as far as it is a path */
     do {
-        while (result >= 0 && b->pending_count) {
+        while (result >= 0 && b->pending_count && !(b->asks && b->may_return)) {
             struct pending next = b->worklist[--b->pending_count];
 
             result = discover_run(b, next.pc, next.prev);
@@ -433,7 +476,7 @@ static int discover(struct builder *b)
         /* what only exceptions lead to; parts that were joined have landings of their own */
         for (; result >= 0 && landing < b->graph->landing_count; landing++)
             result = push_target(b, b->graph->landings[landing].pad, NO_INSN);
-    } while (result >= 0 && b->pending_count);
+    } while (result >= 0 && b->pending_count && !(b->asks && b->may_return));
     return result < 0 ? -ENOMEM : 0;
 }
 
@@ -584,6 +627,10 @@ static int add_block_edges(const struct builder *b, struct edges *edges, struct 
             return -ENOMEM;
         return add_edge_to(b, edges, last->target);
     case MDL_INSN_JUMP:
+        if (last->never_returns) {
+            block->kind = WETDBG_BLOCK_END_STOP;
+            return 0;
+        }
         if (!last->is_direct)
             return add_indirect_edges(b, edges, block, last);
         block->kind = node_at(b, last->target) ? WETDBG_BLOCK_END_JUMP : WETDBG_BLOCK_END_TAIL;
@@ -640,6 +687,24 @@ static void builder_fini(struct builder *b)
     free(b->jumps);
     free(b->nodes);
     free(b->worklist);
+}
+
+int mdl_cfg_may_return(struct mdl_mod *mod, struct mdl_graphs *graphs, uint32_t function)
+{
+    struct builder b = {.mod = mod, .graphs = graphs, .functions = mod->functions, .asks = true};
+    const struct mdl_function_entry *entry = &mod->functions->entries[function];
+    int result;
+
+    b.graph = calloc(1, sizeof(*b.graph));
+    if (!b.graph)
+        return -ENOMEM;
+    b.graph->entry = entry->start;
+    result = add_part(&b, entry);
+    if (result == 0)
+        result = discover(&b);
+    builder_fini(&b);
+    mdl_graph_free(b.graph);
+    return result < 0 ? result : b.may_return;
 }
 
 int mdl_cfg_build(struct mdl_mod *mod, struct mdl_graphs *graphs, uint32_t function,

@@ -17,6 +17,7 @@ struct mdl_function_entry {
     unsigned flags;         /* MDL_FUNCTION_* */
     uint64_t lsda;          /* its landing pads (lsda.h); 0 = none */
     bool is_continuation;   /* call frame information: does not start like a called function */
+    bool never_returns;     /* noreturn.h */
     uint32_t parent; /* nearest function that contains this one entirely, or MDL_NO_FUNCTION */
     uint64_t owner;  /* entry of the function whose graph has this part; 0 = itself or unknown */
 };
@@ -32,6 +33,7 @@ struct mdl_slot {
     uint64_t address;
     uint64_t target;  /* of IRELATIVE: the resolver; else 0 */
     const char *name; /* NULL for IRELATIVE */
+    bool never_returns;
 };
 
 struct mdl_functions {
@@ -45,6 +47,7 @@ struct mdl_functions {
     size_t slot_count;
     bool is_go;       /* names are Go's: "package.name" */
     int owners_known; /* all cross-function jumps were looked at */
+    bool lost_known;  /* mdl_noreturn_find() was here */
 };
 
 /* The module's table, made on first use. */
@@ -66,9 +69,6 @@ void mdl_functions_by_name(const struct mdl_functions *functions, const char *na
 
 void mdl_function_fill(struct mdl_mod *mod, struct mdl_function_entry *entry,
                        struct wetdbg_function *function);
-
-/* Whether a name (possibly "NAME@plt") is that of a function which never returns. */
-int mdl_name_never_returns(const char *name);
 
 /* NULL is fine. */
 void mdl_functions_free(struct mdl_functions *functions);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "wet/model/insn_flow.h"
+#include "wet/model/noreturn.h"
 #include <wetdbg/errors.h>
 
 #define OWNER_HOPS_MAX 8
@@ -39,14 +40,6 @@ void mdl_graphs_free(struct mdl_graphs *graphs)
     mdl_addrmap_fini(&graphs->targets);
     mdl_addrmap_fini(&graphs->more_entries);
     free(graphs);
-}
-
-static int graphs_get(struct mdl_mod *mod, struct mdl_graphs **graphs)
-{
-    if (!mod->graphs)
-        mod->graphs = calloc(1, sizeof(*mod->graphs));
-    *graphs = mod->graphs;
-    return mod->graphs ? 0 : -ENOMEM;
 }
 
 /* Adds to the list of addresses kept at a key; as mdl_addresses_add(). */
@@ -193,11 +186,10 @@ static int pad_add(struct pad_list *list, uint32_t block, uint64_t pc)
  * the call to the pad; that edge itself is left out of the graph, or all code would depend on all
  * calls before it). A call that never returns decides nothing: the branch before it does.
  */
-static int add_dependents(const struct wetdbg_graph *graph, uint32_t call, uint64_t pad_pc,
-                          uint32_t pad, uint32_t *mark, uint32_t stamp, struct pad_list *list)
+static int add_dependents(const struct wetdbg_graph *graph, const struct mdl_postdom *postdom,
+                          uint32_t call, uint64_t pad_pc, uint32_t pad, uint32_t *mark,
+                          uint32_t stamp, struct pad_list *list)
 {
-    const struct mdl_postdom *postdom = &graph->postdom;
-
     if (graph->blocks[call].kind == WETDBG_BLOCK_END_STOP)
         call = postdom->cd_first[call] < postdom->cd_first[call + 1]
                    ? postdom->controllers[postdom->cd_first[call]]
@@ -218,7 +210,8 @@ static int compare_landings(const void *left, const void *right)
 }
 
 /* Lists what depends on landing pads. */
-static int find_pads(const struct wetdbg_graph *graph, struct pad_list *list)
+static int find_pads(const struct wetdbg_graph *graph, const struct mdl_postdom *postdom,
+                     struct pad_list *list)
 {
     uint32_t *mark = calloc((size_t)graph->block_count + 1, sizeof(*mark)), stamp = 0;
     int result = mark ? 0 : -ENOMEM;
@@ -232,61 +225,142 @@ static int find_pads(const struct wetdbg_graph *graph, struct pad_list *list)
         for (uint32_t call = 0; result == 0 && call < graph->block_count; call++)
             if (graph->blocks[call].start < landing->end &&
                 graph->blocks[call].end > landing->start)
-                result = add_dependents(graph, call, landing->pad, pad, mark, ++stamp, list);
+                result =
+                    add_dependents(graph, postdom, call, landing->pad, pad, mark, ++stamp, list);
     }
     free(mark);
     return result;
 }
 
 /* Puts branches and landing pads together. */
-static int make_controllers(struct wetdbg_graph *graph, const struct pad_list *pads)
+static int make_controllers(const struct wetdbg_graph *graph, struct mdl_control *control,
+                            const struct pad_list *pads)
 {
-    const struct mdl_postdom *postdom = &graph->postdom;
+    const struct mdl_postdom *postdom = &control->postdom;
     uint32_t count = graph->block_count, *fill;
     size_t total = postdom->cd_first[count] + pads->count;
 
-    graph->controller_first = calloc((size_t)count + 2, sizeof(*graph->controller_first));
-    graph->controller_pcs = calloc(total + 1, sizeof(*graph->controller_pcs));
-    fill = graph->controller_first + 1; /* ends up as the start of the next one */
-    if (!graph->controller_first || !graph->controller_pcs)
+    control->controller_first = calloc((size_t)count + 2, sizeof(*control->controller_first));
+    control->controller_pcs = calloc(total + 1, sizeof(*control->controller_pcs));
+    fill = control->controller_first + 1; /* ends up as the start of the next one */
+    if (!control->controller_first || !control->controller_pcs)
         return -ENOMEM;
     for (size_t i = 0; i < pads->count; i++)
-        graph->controller_first[pads->items[i].block + 2]++;
+        control->controller_first[pads->items[i].block + 2]++;
     for (uint32_t i = 0; i < count; i++)
-        graph->controller_first[i + 2] +=
-            graph->controller_first[i + 1] + postdom->cd_first[i + 1] - postdom->cd_first[i];
+        control->controller_first[i + 2] +=
+            control->controller_first[i + 1] + postdom->cd_first[i + 1] - postdom->cd_first[i];
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t c = postdom->cd_first[i]; c < postdom->cd_first[i + 1]; c++)
-            graph->controller_pcs[fill[i]++] = graph->blocks[postdom->controllers[c]].last;
+            control->controller_pcs[fill[i]++] = graph->blocks[postdom->controllers[c]].last;
     for (size_t i = 0; i < pads->count; i++)
-        graph->controller_pcs[fill[pads->items[i].block]++] = pads->items[i].pc;
+        control->controller_pcs[fill[pads->items[i].block]++] = pads->items[i].pc;
     for (uint32_t i = 0; i < count; i++)
-        qsort(graph->controller_pcs + graph->controller_first[i],
-              graph->controller_first[i + 1] - graph->controller_first[i], sizeof(uint64_t),
+        qsort(control->controller_pcs + control->controller_first[i],
+              control->controller_first[i + 1] - control->controller_first[i], sizeof(uint64_t),
               compare_pcs);
     return 0;
 }
 
-/* Post-dominators and controllers of a graph that has blocks and successors. */
-static int analyse(struct wetdbg_graph *graph)
+/* ---- Calls that never return as ways out -------------------------------------------------- */
+
+/* Where a block that stops leads to: the pads of the exceptions that it may throw, or the exit. Returns
+ * how many, of which those that are in `targets` are no repetitions. */
+static uint32_t add_ways_out(const struct wetdbg_graph *graph, uint32_t block, uint32_t *targets)
 {
+    uint64_t last = graph->blocks[block].last;
+    uint32_t count = 0, pad;
+
+    for (size_t i = 0; i < graph->landing_count; i++) {
+        const struct mdl_landing *landing = &graph->landings[i]; /* sorted by pad */
+
+        if (last - landing->start < landing->end - landing->start &&
+            wetdbg_graph_find(graph, landing->pad, &pad) == 0 &&
+            (count == 0 || targets[count - 1] != pad))
+            targets[count++] = pad;
+    }
+    if (count == 0)
+        targets[count++] = MDL_NODE_EXIT;
+    return count;
+}
+
+/* The graph with ways out of blocks that stop; its arrays are to be freed. */
+static int open_ways_out(const struct wetdbg_graph *graph, uint32_t **first, uint32_t **targets)
+{
+    uint32_t count = graph->block_count, at = 0;
+    size_t room = graph->successor_first[count] + count + 1;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (graph->blocks[i].successor_count == 0)
+            room += graph->landing_count;
+    *first = reallocarray(NULL, (size_t)count + 1, sizeof(**first));
+    *targets = reallocarray(NULL, room, sizeof(**targets));
+    if (!*first || !*targets)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct wetdbg_block *block = &graph->blocks[i];
+
+        (*first)[i] = at;
+        for (uint32_t s = 0; s < block->successor_count; s++)
+            (*targets)[at++] = block->successors[s];
+        if (block->successor_count == 0)
+            at += add_ways_out(graph, i, *targets + at);
+    }
+    (*first)[count] = at;
+    return 0;
+}
+
+/* Post-dominators and controllers in one form, of a graph that has blocks and successors. */
+static int make_control(const struct wetdbg_graph *graph, enum mdl_control_form form,
+                        struct mdl_control *control)
+{
+    uint32_t *first = NULL, *targets = NULL;
     struct pad_list pads = {0};
     struct mdl_digraph digraph = {
         .node_count = graph->block_count,
         .first = graph->successor_first,
         .targets = graph->successors,
     };
-    int result = mdl_postdom_compute(&digraph, &graph->postdom);
+    int result = 0;
 
-    if (result == 0 && graph->landing_count) {
-        qsort(graph->landings, graph->landing_count, sizeof(*graph->landings), compare_landings);
-        result = find_pads(graph, &pads);
+    if (control->is_made)
+        return 0;
+    if (form == MDL_CONTROL_EXITS) {
+        result = open_ways_out(graph, &first, &targets);
+        digraph.first = first;
+        digraph.targets = targets;
     }
     if (result == 0)
-        result = make_controllers(graph, &pads);
-    for (uint32_t i = 0; result == 0 && i < graph->block_count; i++)
-        graph->blocks[i].ipdom = graph->postdom.ipdom[i];
+        result = mdl_postdom_compute(&digraph, &control->postdom);
+    if (result == 0 && graph->landing_count)
+        result = find_pads(graph, &control->postdom, &pads);
+    if (result == 0)
+        result = make_controllers(graph, control, &pads);
+    control->is_made = result == 0;
     free(pads.items);
+    free(first);
+    free(targets);
+    return result;
+}
+
+static void control_clear(struct mdl_control *control)
+{
+    free(control->controller_first);
+    free(control->controller_pcs);
+    mdl_postdom_fini(&control->postdom);
+    *control = (struct mdl_control){.is_made = false};
+}
+
+/* The form that most are asked for, and what blocks say of it. */
+static int analyse(struct wetdbg_graph *graph)
+{
+    struct mdl_control *control = &graph->control[MDL_CONTROL_EXITS];
+
+    if (graph->landing_count)
+        qsort(graph->landings, graph->landing_count, sizeof(*graph->landings), compare_landings);
+    int result = make_control(graph, MDL_CONTROL_EXITS, control);
+    for (uint32_t i = 0; result == 0 && i < graph->block_count; i++)
+        graph->blocks[i].ipdom = control->postdom.ipdom[i];
     return result;
 }
 
@@ -296,14 +370,16 @@ static int graph_of(struct mdl_mod *mod, uint32_t index, struct wetdbg_graph **g
     uint64_t entry = mod->functions->entries[index].start;
     struct mdl_graphs *graphs;
     struct wetdbg_graph *made;
-    int result = graphs_get(mod, &graphs);
+    int result = mdl_graphs_get(mod, &graphs);
 
     if (result < 0)
         return result;
     *graph = mdl_addrmap_get(&graphs->by_entry, entry);
     if (*graph)
         return 0;
-    result = mdl_cfg_build(mod, graphs, index, &made);
+    result = mdl_noreturn_find(mod, graphs);
+    if (result == 0)
+        result = mdl_cfg_build(mod, graphs, index, &made);
     if (result < 0)
         return result;
     result = analyse(made);
@@ -408,8 +484,8 @@ const struct wetdbg_block *wetdbg_graph_block(const struct wetdbg_graph *graph, 
     return index < graph->block_count ? &graph->blocks[index] : NULL;
 }
 
-int wetdbg_controllers(struct wetdbg_model *model, uint64_t pc, const uint64_t **branch_pcs,
-                       size_t *count)
+static int controllers_of(struct wetdbg_model *model, uint64_t pc, enum mdl_control_form form,
+                          const uint64_t **branch_pcs, size_t *count)
 {
     struct wetdbg_graph *graph;
     uint32_t block;
@@ -417,9 +493,27 @@ int wetdbg_controllers(struct wetdbg_model *model, uint64_t pc, const uint64_t *
 
     if (result < 0)
         return result;
-    *branch_pcs = graph->controller_pcs + graph->controller_first[block];
-    *count = graph->controller_first[block + 1] - graph->controller_first[block];
+    struct mdl_control *control = &graph->control[form];
+    result = make_control(graph, form, control);
+    if (result < 0) {
+        control_clear(control);
+        return result;
+    }
+    *branch_pcs = control->controller_pcs + control->controller_first[block];
+    *count = control->controller_first[block + 1] - control->controller_first[block];
     return 0;
+}
+
+int wetdbg_controllers(struct wetdbg_model *model, uint64_t pc, const uint64_t **branch_pcs,
+                       size_t *count)
+{
+    return controllers_of(model, pc, MDL_CONTROL_EXITS, branch_pcs, count);
+}
+
+int wetdbg_controllers_no_exits(struct wetdbg_model *model, uint64_t pc,
+                                const uint64_t **branch_pcs, size_t *count)
+{
+    return controllers_of(model, pc, MDL_CONTROL_NO_EXITS, branch_pcs, count);
 }
 
 int wetdbg_ipdom(struct wetdbg_model *model, uint64_t pc, uint64_t *ipdom_pc)
@@ -476,7 +570,7 @@ int mdl_add_indirect_target(struct wetdbg_model *model, uint64_t from, uint64_t 
     int result = mdl_function_need(model, from, &mod, &index);
 
     if (result == 0)
-        result = graphs_get(mod, &graphs);
+        result = mdl_graphs_get(mod, &graphs);
     if (result < 0)
         return result;
     if (mod->functions->entries[index].flags & WETDBG_FUNCTION_PLT)

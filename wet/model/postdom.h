@@ -8,7 +8,8 @@
 #define MDL_NODE_EXIT UINT32_MAX
 
 /* Successors of node n: targets[first[n]] .. targets[first[n + 1] - 1], without repetition;
- * MDL_NODE_EXIT is the virtual exit. A node without successors stops the program. */
+ * MDL_NODE_EXIT is the virtual exit. A node without successors stops the program (whoever wants stopping
+ * to count as leaving gives such nodes the exit as successor). */
 struct mdl_digraph {
     uint32_t node_count;
     const uint32_t *first; /* node_count + 1 */

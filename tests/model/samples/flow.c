@@ -119,6 +119,24 @@ int checked(int a)
     return sink;
 }
 
+void lose(int a)
+{
+    sink = a;
+    exit(a);
+}
+
+int doubted(int a)
+{
+    if (a == 78) /* @doubt_test */
+        lose(a); /* @doubt_lost */
+    else         /* or the call would be the last thing before what follows */
+        sink = 1;
+    if (a == 79)    /* @plain_test */
+        checked(a); /* @plain_call */
+    sink = a;       /* @doubt_after */
+    return sink;
+}
+
 int nested(int n)
 {
     int total = 0;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Ways of control. In each case the line marked EFFECT ran because of what the line marked CONTROL
- * decided, and uses no value of it: only control dependence leads from one to the other.
+ * decided, and uses no value of it: only control dependence leads from one to the other. What a line
+ * marked GUARD decided is whether the run went on, to the line marked AFTER; UNGUARDED: it did in any case.
  */
+#include <assert.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 static volatile int given = 5, sink;
 static jmp_buf back;
@@ -100,6 +103,59 @@ static void by_raise(int n)
         raise(SIGUSR1);
 }
 
+__attribute__((noinline)) static void give_up(void)
+{
+    exit(1);
+}
+
+/* Never returns either, though nothing declares it. */
+__attribute__((noinline)) static void die(int code)
+{
+    sink = code;
+    give_up();
+}
+
+__attribute__((noinline)) static void complain(int code)
+{
+    if (code == 8)
+        give_up();
+    sink = code;
+}
+
+static void by_exit(int n)
+{
+    if (n > 6) /* GUARD exit */
+        exit(1);
+    sink = given; /* AFTER exit */
+}
+
+static void by_die(int n)
+{
+    if (n > 6) /* GUARD die */
+        die(n);
+    sink = given; /* AFTER die */
+}
+
+static void by_assert(int n)
+{
+    assert(n < 7); /* GUARD assert */
+    sink = given;  /* AFTER assert */
+}
+
+static void by_jump_back(int n)
+{
+    if (n > 6) /* GUARD jump */
+        longjmp(back, 1);
+    sink = given; /* AFTER jump */
+}
+
+static void by_complaint(int n)
+{
+    if (n > 6) /* GUARD complaint */
+        complain(n);
+    sink = given; /* UNGUARDED complaint */
+}
+
 int main(void)
 {
     signal(SIGSEGV, on_fault);
@@ -109,5 +165,10 @@ int main(void)
     by_longjmp(given);
     by_fault(given);
     by_raise(given);
+    by_exit(given);
+    by_die(given);
+    by_assert(given);
+    by_jump_back(given);
+    by_complaint(given);
     return 0;
 }
