@@ -21,11 +21,13 @@ struct row {
     wetdbg_time user;
 };
 
+#define UNNAMED_MAX 65536 /* bytes of a range that are passed over to find a name */
+
 static bool is_programs(const struct cli_session *session, wetdbg_module_id id)
 {
     struct wetdbg_module module;
     return wetdbg_module_get(session->model, id, &module) == 0 &&
-           strcmp(module.path, session->info->program) == 0;
+           strcmp(module.name, cli_base_name(session->info->program)) == 0;
 }
 
 static int by_distance(const void *left, const void *right)
@@ -36,38 +38,61 @@ static int by_distance(const void *left, const void *right)
     return a->address < b->address ? -1 : a->address > b->address;
 }
 
-/* Makes one row per symbol: the pieces come by address, so those of a symbol are neighbours. */
+struct rows {
+    struct row *items;
+    size_t count;
+};
+
+/* Adds bytes of one symbol: pieces come by address, so those of a symbol are neighbours. */
+static void add_row(struct rows *rows, const struct row *row)
+{
+    struct row *last = rows->count ? &rows->items[rows->count - 1] : NULL;
+    if (!last || last->symbol.start != row->symbol.start) {
+        rows->items = cli_realloc(rows->items, rows->count + 1, sizeof(*rows->items));
+        rows->items[rows->count++] = *row;
+        return;
+    }
+    last->end = row->end;
+    if (row->distance < last->distance) {
+        last->distance = row->distance;
+        last->user = row->user;
+    }
+}
+
+/* Adds what has a name of a range of bytes, which may hold several things side by side. */
+static void add_range(struct cli_session *session, const struct wetdbg_slice_initial *range,
+                      struct rows *rows)
+{
+    uint64_t end = range->address + range->size_bytes, unnamed = 0;
+    for (uint64_t at = range->address, next; at < end && unnamed < UNNAMED_MAX; at = next) {
+        struct row row = {.address = at, .distance = range->distance, .user = range->user};
+        next = at + 1;
+        unnamed++;
+        if (wetdbg_symbol_at(session->model, at, &row.symbol) != 0)
+            continue;
+        unnamed = 0;
+        if (row.symbol.start + row.symbol.size_bytes > next)
+            next = row.symbol.start + row.symbol.size_bytes;
+        row.end = next < end ? next : end;
+        if (is_programs(session, row.symbol.module))
+            add_row(rows, &row);
+    }
+}
+
+/* Makes one row per symbol. */
 static struct row *make_rows(struct cli_session *session, const struct wetdbg_slice *slice,
                              size_t *row_count)
 {
-    size_t count, used = 0;
+    size_t count;
     const struct wetdbg_slice_initial *list = wetdbg_slice_initials(slice, &count);
-    struct row *rows = cli_realloc(NULL, count + 1, sizeof(*rows));
-    for (size_t i = 0; i < count; i++) {
-        struct row row = {
-            .address = list[i].address,
-            .end = list[i].address + list[i].size_bytes,
-            .distance = list[i].distance,
-            .user = list[i].user,
-        };
-        if (list[i].location != WETDBG_LOCATION_NONE ||
-            wetdbg_symbol_at(session->model, row.address, &row.symbol) != 0 ||
-            !is_programs(session, row.symbol.module))
-            continue;
-        struct row *last = used ? &rows[used - 1] : NULL;
-        if (!last || last->symbol.start != row.symbol.start) {
-            rows[used++] = row;
-            continue;
-        }
-        last->end = row.end;
-        if (row.distance < last->distance) {
-            last->distance = row.distance;
-            last->user = row.user;
-        }
-    }
-    qsort(rows, used, sizeof(*rows), by_distance);
-    *row_count = used;
-    return rows;
+    struct rows rows = {.count = 0};
+    for (size_t i = 0; i < count; i++)
+        if (list[i].location == WETDBG_LOCATION_NONE)
+            add_range(session, &list[i], &rows);
+    if (rows.count)
+        qsort(rows.items, rows.count, sizeof(*rows.items), by_distance);
+    *row_count = rows.count;
+    return rows.items;
 }
 
 /* ---- what has no name: the program's start ---- */
