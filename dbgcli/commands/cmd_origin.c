@@ -10,6 +10,7 @@
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
 #include "dbgcli/syscall_name.h"
+#include <wetdbg/caller.h>
 #include <wetdbg/errors.h>
 
 #define LIMIT_DEFAULT 100
@@ -32,7 +33,8 @@ const struct cli_syntax cli_cmd_origin_syntax = {
         "system call that brought it in, or to what the program started with. VARIABLE is\n"
         "as for print, in the selected frame, now or just before TIME; the other forms, crash\n"
         "and exit too, are as for slice. A hop says which of the value's bytes it is\n"
-        "about, unless it is about all.",
+        "about, unless it is about all; one in a library also for which of the program's own\n"
+        "lines it was made.",
 };
 
 struct view {
@@ -198,7 +200,30 @@ static char *end_text(struct cli_session *session, const struct wetdbg_hop *hop)
     }
 }
 
+/* Finds on whose behalf a hop in a library was made: the nearest caller that is the program's own. */
+static bool find_caller(const struct view *view, const struct wetdbg_hop *hop,
+                        struct wetdbg_caller *caller)
+{
+    struct wetdbg *wet = view->session->wet;
+    return hop->pc && hop->time && !wetdbg_is_own(wet, hop->pc) &&
+           wetdbg_own_caller(wet, hop->time, caller) == 0;
+}
+
 /* ---- text ---- */
+
+static void print_caller(const struct view *view, const struct wetdbg_hop *hop)
+{
+    struct cli_out *out = view->session->out;
+    struct wetdbg_caller caller;
+    if (!find_caller(view, hop, &caller))
+        return;
+    fputs("  for ", out->stream);
+    if (caller.file) {
+        cli_out_text(out, cli_base_name(caller.file));
+        fprintf(out->stream, ":%" PRIu32 " in ", caller.line);
+    }
+    cli_out_text(out, caller.function ? caller.function : "?");
+}
 
 static void print_hop(const struct view *view, size_t number, const struct wetdbg_hop *hop)
 {
@@ -217,6 +242,7 @@ static void print_hop(const struct view *view, size_t number, const struct wetdb
         fputs("  ", out->stream);
         cli_place_print(out, &place);
         cli_thread_print_at(session, hop->time);
+        print_caller(view, hop);
     }
     if (place.text) {
         fputs("  | ", out->stream);
@@ -336,6 +362,20 @@ static json_t *json_of_call(const struct wetdbg_hop *hop)
     return call;
 }
 
+static json_t *json_of_caller(const struct view *view, const struct wetdbg_hop *hop)
+{
+    struct wetdbg_caller caller;
+    if (!find_caller(view, hop, &caller))
+        return json_null();
+    json_t *object = json_object();
+    cli_json_set(object, "time", caller.time ? cli_json_count(caller.time) : json_null());
+    cli_json_set(object, "pc", cli_json_address(caller.pc));
+    cli_json_set(object, "function", cli_json_text(caller.function));
+    cli_json_set(object, "file", cli_json_text(caller.file));
+    cli_json_set(object, "line", caller.file ? json_integer(caller.line) : json_null());
+    return object;
+}
+
 static json_t *json_of_hop(const struct view *view, const struct wetdbg_hop *hop)
 {
     struct cli_session *session = view->session;
@@ -357,6 +397,7 @@ static json_t *json_of_hop(const struct view *view, const struct wetdbg_hop *hop
         cli_place_of_pc(session, hop->pc, &place);
         cli_place_to_json(row, &place);
         cli_thread_to_json_at(row, session, hop->time);
+        cli_json_set(row, "caller", json_of_caller(view, hop));
     }
     free(end);
     free(value);

@@ -21,6 +21,8 @@ static const struct cli_option options[] = {
     {"instances", 0, NULL, "under each line, its instances: time, distance, dependence"},
     {"limit", 0, "N", "at most N lines, and at most N instances of each; 0: all (the default)"},
     {"all", 0, NULL, "every line, also of libraries whose source is not here"},
+    {"from-write", 0, NULL,
+     "of output, from the call that wrote it; else from its buffer's filling"},
     {"no-exits", 0, NULL, "what decided not to exit, abort or longjmp controls nothing"},
     {"no-bypass", 0, NULL, "show the saving and restoring of registers around calls too"},
     {"loader", 0, NULL, "follow the dynamic linker too, which is passed by otherwise"},
@@ -38,7 +40,8 @@ const struct cli_syntax cli_cmd_slice_syntax = {
         "first. CRITERION is one of\n"
         "  crash                       what the signal that ended the run was due to\n"
         "  exit                        the exit status\n"
-        "  output[:FD]:OFFSET[+LEN]    bytes that were written (see 'output')\n"
+        "  output[:FD]:OFFSET[+LEN]    bytes that were written (see 'output'), from where the\n"
+        "                              program put them into the buffer that was written\n"
         "  output:PATH:OFFSET[+LEN]    bytes of a file that the program wrote, as it left it\n"
         "  FILE:LINE[#K][:VARIABLE]    a variable just before a line ran the K-th time, or all\n"
         "                              that the line used; without #K, the last time\n"
@@ -247,6 +250,11 @@ static int print_text(const struct view *view, const struct wetdbg_criterion_inf
     struct cli_out *out = view->session->out;
     const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(view->slice);
     cli_out_text(out, info->description);
+    if (info->written)
+        fprintf(out->stream,
+                "\n(from there to the write at time %" PRIu64 " it is one step, %" PRIu64
+                " instructions; --from-write follows it)",
+                info->written, info->written - info->born.time);
     fprintf(out->stream,
             "\n%s slice: %" PRIu64 " instances of %" PRIu64 " instructions in %" PRIu64
             " lines (%.2f s)\n",
@@ -289,6 +297,24 @@ static json_t *json_of_line(const struct view *view, size_t index)
     return row;
 }
 
+/* Where output was put into its buffer, if the slice begins there. */
+static json_t *json_of_birth(const struct view *view, const struct wetdbg_criterion_info *info)
+{
+    struct cli_place place;
+    if (!info->written)
+        return json_null();
+    json_t *object = json_object();
+    cli_json_set(object, "time", cli_json_count(info->born.time));
+    cli_place_of_pc(view->session, info->born.pc, &place);
+    place.file = info->born.file;
+    place.line = info->born.line;
+    place.function = info->born.function;
+    place.text = cli_source_text(view->session, place.file, place.line, place.pc);
+    cli_place_to_json(object, &place);
+    cli_json_set(object, "written", cli_json_count(info->written));
+    return object;
+}
+
 static int print_json(const struct view *view, const struct wetdbg_criterion_info *info)
 {
     const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(view->slice);
@@ -315,6 +341,7 @@ static int print_json(const struct view *view, const struct wetdbg_criterion_inf
     cli_json_set(object, "time", cli_json_count(info->time));
     cli_thread_to_json_at(object, view->session, info->time);
     cli_uncertain_to_json(object, view->session, info->time);
+    cli_json_set(object, "birth", json_of_birth(view, info));
     cli_json_set(object, "kinds", cli_json_text(cli_kinds_name(view->session->kinds)));
     cli_json_set(object, "instances", cli_json_count(counts->instances));
     cli_json_set(object, "statements", cli_json_count(counts->statements));
@@ -385,7 +412,7 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
     if (!err)
         err = cli_args_number(args, "limit", 0, &view.limit);
     if (!err)
-        err = cli_slice_criterion(session, text, &criterion);
+        err = cli_slice_criterion(session, text, cli_args_has(args, "from-write"), &criterion);
     if (err)
         return err;
     err = cli_slice_run(session, criterion, &how, true, &slice);

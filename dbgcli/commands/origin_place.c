@@ -163,17 +163,17 @@ int cli_origin_criterion(struct cli_session *session, const char *text,
                          struct wetdbg_criterion **out)
 {
     if (is_criterion(text))
-        return cli_criterion_parse(session, text, out);
+        return cli_criterion_parse(session, text, true, out);
     return variable_criterion(session, text, out);
 }
 
-int cli_slice_criterion(struct cli_session *session, const char *text,
+int cli_slice_criterion(struct cli_session *session, const char *text, bool from_write,
                         struct wetdbg_criterion **out)
 {
     bool is_other = is_criterion(text);
     int result = -WETDBG_ERR_USAGE;
     if (is_other || !strchr(text, '@'))
-        result = cli_criterion_parse(session, text, out);
+        result = cli_criterion_parse(session, text, from_write, out);
     if (result != -WETDBG_ERR_USAGE || is_other)
         return result;
     result = variable_criterion(session, text, out);

@@ -58,10 +58,11 @@ static int read_time(void *arg, const char *text, wetdbg_time *time)
     return cli_time_parse(arg, text, time);
 }
 
-int cli_criterion_parse(struct cli_session *session, const char *text,
+int cli_criterion_parse(struct cli_session *session, const char *text, bool from_write,
                         struct wetdbg_criterion **out)
 {
-    struct wetdbg_standpoint from = {.now = session->time, .read_time = read_time, .arg = session};
+    struct wetdbg_standpoint from = {
+        .now = session->time, .read_time = read_time, .arg = session, .from_write = from_write};
     return wetdbg_criterion_parse(session->wet, text, &from, out);
 }
 

@@ -10,8 +10,8 @@
 int cli_kinds_from(const struct cli_args *args, enum wetdbg_slice_kinds *kinds);
 
 /* Reads a criterion; what has no @TIME means the current time. Errors of wetdbg_criterion_parse() and
- * cli_time_parse(). *out is for wetdbg_criterion_free(). */
-int cli_criterion_parse(struct cli_session *session, const char *text,
+ * cli_time_parse(). `from_write` as in struct wetdbg_standpoint. *out is for wetdbg_criterion_free(). */
+int cli_criterion_parse(struct cli_session *session, const char *text, bool from_write,
                         struct wetdbg_criterion **out);
 
 /* "full", "data", "thin", "control" */

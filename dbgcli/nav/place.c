@@ -208,11 +208,25 @@ static int parse_instance(struct cli_session *session, const char *text, wetdbg_
     return result;
 }
 
+/* output:...: when the program put the (last) byte there, or else when it was written. */
+static int parse_output(struct cli_session *session, const char *text, wetdbg_time *time)
+{
+    struct wetdbg_criterion *criterion;
+    int err = wetdbg_criterion_parse(session->wet, text, NULL, &criterion);
+    if (err)
+        return err;
+    const struct wetdbg_criterion_info *info = wetdbg_criterion_get_info(criterion);
+    *time = info->born.time ? info->born.time : info->time;
+    wetdbg_criterion_free(criterion);
+    return 0;
+}
+
 static int fail_time(const char *text)
 {
-    return wetdbg_fail(
-        -WETDBG_ERR_USAGE,
-        "'%s' is no time: a number, start, end, crash, now, FILE:LINE#K or a bookmark", text);
+    return wetdbg_fail(-WETDBG_ERR_USAGE,
+                       "'%s' is no time: a number, start, end, crash, now, output:OFFSET, "
+                       "FILE:LINE#K or a bookmark",
+                       text);
 }
 
 /* Parses a bookmark's name. A word that is none is more likely a misspelt time, unless it nearly is
@@ -235,6 +249,8 @@ int cli_time_parse(struct cli_session *session, const char *text, wetdbg_time *t
         return cli_session_crash_time(session, time);
     else if (strcmp(text, "now") == 0)
         *time = session->time;
+    else if (strncmp(text, "output:", 7) == 0)
+        return parse_output(session, text, time);
     else if (strchr(text, ':'))
         return parse_instance(session, text, time);
     else if (cli_number_parse(text, time))

@@ -65,6 +65,7 @@
 #include <stdint.h>
 
 #include <wetdbg/api.h>
+#include <wetdbg/caller.h>
 #include <wetdbg/wet.h>
 
 WETDBG_BEGIN
@@ -94,6 +95,13 @@ struct wetdbg_criterion_info {
     uint64_t pc;             /* of that instance */
     bool executed;           /* false: the instruction at pc faulted, and nothing has that time
                               * or another instruction has (a handler's, another thread's) */
+    /*
+     * Of output that is sliced from where it was put into the buffer that was written (see
+     * wetdbg_criterion_parse()): the program's own code that put the latest byte there, or called
+     * what did; and when the (last) call wrote it. Else all 0.
+     */
+    struct wetdbg_caller born;
+    wetdbg_time written;
 };
 
 /* Where whoever asks stands in the run. All zero: nowhere, and times are numbers. */
@@ -102,6 +110,7 @@ struct wetdbg_standpoint {
     /* Reads what stands behind '@'; 0 or an error, explained. NULL: only numbers are understood. */
     int (*read_time)(void *arg, const char *text, wetdbg_time *time);
     void *arg;
+    bool from_write; /* output is meant as it was written, not as it was put into its buffer */
 };
 
 /*
@@ -111,6 +120,10 @@ struct wetdbg_standpoint {
  *   output[:FD]:OFFSET[+LEN]      bytes of all that was written to a descriptor (default 1)
  *   output:PATH:OFFSET[+LEN]      bytes of a file as the run left it, where lseek,
  *                                 pwrite, O_APPEND and truncation had them written
+ *                                 Of output each byte is meant as it was when it was last stored in
+ *                                 the memory that was written from (by putc, printf, memcpy into the
+ *                                 program's own buffer...): why the buffer was flushed later is no
+ *                                 part of it. from->from_write: as the call found it that wrote it
  *   FILE:LINE[#K][:VARIABLE]      the K-th time (from 1; from -1 backwards; default #-1) that a
  *                                 breakpoint on the line is hit: the variable just before the line
  *                                 ran, or all that the line's instructions use that time

@@ -10,6 +10,7 @@
  *   model.h       the program apart from any run: functions, lines, variables, types, frames, control flow
  *   walk.h        what a thread executed, one instruction or node after the other
  *   writes.h      who wrote to some bytes
+ *   caller.h      on whose behalf library code ran
  *   slice.h       criteria, and the backward slices of them
  *   origin.h      where one value came from
  *   errors.h      errors as values, with their sentences
@@ -22,6 +23,7 @@
 #define WETDBG_WETDBG_H
 
 #include <wetdbg/build.h>
+#include <wetdbg/caller.h>
 #include <wetdbg/errors.h>
 #include <wetdbg/model.h>
 #include <wetdbg/origin.h>

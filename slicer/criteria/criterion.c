@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "slicer/criteria/birth.h"
 #include "slicer/state_view.h"
 #include <wetdbg/errors.h>
 
@@ -26,7 +27,8 @@ int slc_seed_add_place(struct slc_seed *seed, uint64_t address, uint64_t size,
 {
     if (wd_grow_one(seed->places, seed->place_count))
         return -ENOMEM;
-    seed->places[seed->place_count++] = (struct slc_place){address, size, edge};
+    seed->places[seed->place_count++] =
+        (struct slc_place){.address = address, .size_bytes = size, .edge = edge};
     return 0;
 }
 
@@ -123,11 +125,18 @@ static int seal(struct wetdbg_criterion *criterion)
     return 0;
 }
 
+static int name_birth(struct wetdbg_criterion *criterion)
+{
+    return criterion->info.written ? slc_criterion_name_birth(criterion) : 0;
+}
+
 /* Hands a criterion over, sealed, or frees it if there was an error. */
 static int finish(struct wetdbg_criterion *criterion, int err, struct wetdbg_criterion **out)
 {
     if (!err)
         err = seal(criterion);
+    if (!err)
+        err = name_birth(criterion);
     if (err)
         wetdbg_criterion_free(criterion);
     else

@@ -17,6 +17,7 @@ struct slc_place {
     uint64_t address;
     uint64_t size_bytes;
     enum wetdbg_edge edge;
+    bool is_after; /* what the seed's instance itself made of it; else as it was before */
 };
 
 /* One instance of a criterion. */

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "slicer/criteria/criterion.h"
+#include "slicer/criteria/birth.h"
 #include "slicer/descriptors.h"
 #include <wetdbg/errors.h>
 
@@ -240,7 +240,7 @@ static int parse_file_output(struct wetdbg_criterion *criterion, const char *pat
     return err;
 }
 
-int slc_parse_output(struct wetdbg_criterion *criterion, const char *rest)
+static int parse_output(struct wetdbg_criterion *criterion, const char *rest)
 {
     struct output_range range;
     char *path;
@@ -279,4 +279,11 @@ int slc_parse_output(struct wetdbg_criterion *criterion, const char *rest)
              "output to descriptor %d, byte %llu%s", range.fd, (unsigned long long)range.offset,
              range.size > 1 ? " and following" : "");
     return 0;
+}
+
+int slc_parse_output(struct wetdbg_criterion *criterion, const char *rest)
+{
+    int err = parse_output(criterion, rest);
+
+    return err || criterion->from.from_write ? err : slc_criterion_to_birth(criterion);
 }

@@ -349,6 +349,8 @@ int slc_follow_seed(struct slc_scan *scan, struct slc_task *task, const struct s
     for (unsigned edge = 0; edge < 3 && scan->follows_data; edge++)
         want_registers(task, &seed->regs[edge], &want, (enum wetdbg_edge)edge);
     for (size_t i = 0; i < seed->place_count && scan->follows_data && !err; i++) {
+        if (seed->places[i].is_after)
+            continue;
         want.edge = (uint8_t)seed->places[i].edge;
         err = slc_memory_add(&scan->memory, seed->places[i].address, seed->places[i].size_bytes,
                              &want);
@@ -362,6 +364,20 @@ int slc_follow_seed(struct slc_scan *scan, struct slc_task *task, const struct s
             return -ENOMEM;
         err = demand_control(scan, task, pc_index, user);
     }
+    return err;
+}
+
+/* Wants what the seed's instance is to have made: before it is looked for what that defines. */
+static int want_made(struct slc_scan *scan, const struct slc_seed *seed)
+{
+    const struct slc_want want = {
+        .distance = 0, .edge = WETDBG_EDGE_NONE, .location = INS_LOC_COUNT};
+    int err = 0;
+
+    for (size_t i = 0; i < seed->place_count && scan->follows_data && !err; i++)
+        if (seed->places[i].is_after)
+            err = slc_memory_add(&scan->memory, seed->places[i].address, seed->places[i].size_bytes,
+                                 &want);
     return err;
 }
 
@@ -416,7 +432,9 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
     task->call_wrote = false;
     hits->flows = hits->whole = 0;
     hits->run_count = 0;
-    int err = collect(scan, task, &in);
+    int err = seed ? want_made(scan, seed) : 0;
+    if (!err)
+        err = collect(scan, task, &in);
     if (err)
         return err;
     drop_defined(scan, task, &in);

@@ -11,6 +11,7 @@
 #include "slicer/slicer.h"
 #include "wet/intervals.h"
 #include "wet/model/make_model.h"
+#include <wetdbg/caller.h>
 #include <wetdbg/errors.h>
 #include <wetdbg/origin.h>
 
@@ -830,6 +831,21 @@ int wetdbg_criterion_of_variable(struct wetdbg *wet, wetdbg_time time, const cha
     (*out)->info = (struct wetdbg_criterion_info){
         .text = (*out)->text, .description = "a variable", .time = time};
     return 0;
+}
+
+bool wetdbg_is_own(struct wetdbg *wet, uint64_t pc)
+{
+    (void)wet;
+    (void)pc;
+    return true;
+}
+
+int wetdbg_own_caller(struct wetdbg *wet, wetdbg_time time, struct wetdbg_caller *caller)
+{
+    (void)wet;
+    (void)time;
+    (void)caller;
+    return -WETDBG_ERR_NOT_FOUND;
 }
 
 /* Copied at 989 from memory, where a read had put it at 500. */

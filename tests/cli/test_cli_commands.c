@@ -86,7 +86,8 @@ static void origin_shows_each_hop_and_how_chains_end(void **state)
          "$REGISTER[@TIME]|output:... [--limit N]\n"},
         {"origin nothing", 1, "no variable 'nothing' is visible here\n"},
         {"origin crash@", 2,
-         "'' is no time: a number, start, end, crash, now, FILE:LINE#K or a bookmark\n"},
+         "'' is no time: a number, start, end, crash, now, output:OFFSET, FILE:LINE#K or a "
+         "bookmark\n"},
     };
     check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
 }
@@ -145,7 +146,8 @@ static void goto_understands_each_form_of_time(void **state)
         {"goto main.c:99", 1, "no code at main.c:99; nearest: main.c:10\n"},
         {"goto other.c:1", 1, "no module knows a source file 'other.c'\n"},
         {"goto soon", 2,
-         "'soon' is no time: a number, start, end, crash, now, FILE:LINE#K or a bookmark\n"},
+         "'soon' is no time: a number, start, end, crash, now, output:OFFSET, FILE:LINE#K or a "
+         "bookmark\n"},
         {"goto :5", 2, "':5' is not of the form FILE:LINE\n"},
     };
     check_rows(*state, rows, sizeof(rows) / sizeof(*rows));

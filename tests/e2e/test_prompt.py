@@ -23,7 +23,7 @@ with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", S
 
 # Commands that do not end before somebody wants them to: what is typed before, and the command.
 LONG = {
-    "slice": ([], "slice backward output:0+3"),
+    "slice": ([], "slice backward output:0+3 --from-write"),
     "why": (["slice backward exit --data"], "why {file}:{write} --control"),
     "origin": (["goto {file}:{turn}"], "origin $rbp"),
     "history": ([], "history tally.turns --limit 0"),

@@ -83,7 +83,7 @@ def check_queue(bench):
     rows = ask(bench, directory, f"goto {time}", "info threads")[1]
     bench.check(len(rows["threads"]) == 6, f"{len(rows['threads'])} threads")
     check_stacks(bench, directory, rows)
-    piece = ask(bench, directory, "slice backward output:0")[0]
+    piece = ask(bench, directory, "slice backward output:0 --from-write")[0]
     by_function = {}
     for row in piece["lines"]:
         if e2e.base_name(row["file"]) == QUEUE:
