@@ -722,6 +722,20 @@ static int list_pieces(const struct slc_files *files, const char *path, const st
     return pieces ? 0 : -ENOMEM;
 }
 
+int slc_files_size(struct slc_files *files, const char *path, uint64_t *size)
+{
+    struct trace trace = {.size = 0};
+
+    trace.is_chosen = calloc(files->file_count + 1, sizeof(*trace.is_chosen));
+    int err = trace.is_chosen ? choose_files(files, path, &trace) : -ENOMEM;
+    for (uint32_t t = 0; t < files->transfer_count && !err; t++)
+        if (trace.is_chosen[files->transfers[t].file])
+            replay_transfer(&files->transfers[t], t + 1, &trace);
+    free(trace.is_chosen);
+    *size = trace.written;
+    return err;
+}
+
 int slc_files_trace(struct slc_files *files, const char *path, uint64_t offset, uint64_t size,
                     struct slc_file_piece **pieces, size_t *count)
 {

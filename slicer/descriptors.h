@@ -72,4 +72,8 @@ struct slc_file_piece {
 int slc_files_trace(struct slc_files *files, const char *path, uint64_t offset, uint64_t size,
                     struct slc_file_piece **pieces, size_t *count);
 
+/* How many bytes of a file, from its start, what the run wrote to it reaches, as it left it. Errors of
+ * slc_files_trace(), -WETDBG_ERR_NOT_FOUND if it wrote to no such file. */
+int slc_files_size(struct slc_files *files, const char *path, uint64_t *size);
+
 #endif

@@ -57,19 +57,21 @@ static int note_latest(void *arg, const struct slc_writer *writer)
 static int find_call(struct wetdbg *wet, wetdbg_time before, uint64_t slot, uint64_t target,
                      wetdbg_time *time)
 {
+    struct slc_writer_finder finder;
+    int err = slc_writer_finder_init(&finder, wet);
+
     *time = 0;
-    for (unsigned i = 0; i < TRIES_MAX && before; i++) {
+    if (err)
+        return err;
+    for (unsigned i = 0; i < TRIES_MAX && before && !*time && !err; i++) {
         struct slc_writer latest = {.time = 0};
-        int err = slc_last_writers(wet, before, slot, 8, note_latest, &latest);
-        if (err)
-            return err;
-        if (latest.pc && target - latest.pc <= CALL_BYTES_MAX) {
+        err = slc_last_writers(&finder, before, slot, 8, note_latest, &latest);
+        if (latest.pc && target - latest.pc <= CALL_BYTES_MAX)
             *time = latest.time;
-            return 0;
-        }
         before = latest.time;
     }
-    return 0;
+    slc_writer_finder_fini(&finder);
+    return err;
 }
 
 #define INLINE_MAX 32

@@ -101,22 +101,27 @@ static bool is_loaded(struct wetdbg_model *model, uint64_t pc, struct wetdbg_fun
     return wetdbg_function_at(model, pc, function) == 0;
 }
 
-int slc_session_tell_jumps(struct wetdbg_slice_session *session)
+int slc_tell_jumps(struct wetdbg *wet)
 {
-    struct wetdbg_model *model = wetdbg_get_model(session->wet);
+    struct wetdbg_model *model = wetdbg_get_model(wet);
     struct wetdbg_function from, to;
     size_t count;
-    const struct wetdbg_jump *jumps = wetdbg_jumps(session->wet, &count);
+    const struct wetdbg_jump *jumps = wetdbg_jumps(wet, &count);
 
-    if (session->has_told_jumps)
-        return 0;
     for (size_t i = 0; i < count; i++)
         if (is_loaded(model, jumps[i].jump, &from) && is_loaded(model, jumps[i].target, &to) &&
             slc_code_is_inner_jump(&from, &to, jumps[i].target) &&
             mdl_add_indirect_target(model, jumps[i].jump, jumps[i].target) == -ENOMEM)
             return -ENOMEM;
-    session->has_told_jumps = true;
     return 0;
+}
+
+int slc_session_tell_jumps(struct wetdbg_slice_session *session)
+{
+    int err = session->has_told_jumps ? 0 : slc_tell_jumps(session->wet);
+
+    session->has_told_jumps |= !err;
+    return err;
 }
 
 int slc_session_refuse(struct wetdbg_slice_session *session, bool follows_loader,

@@ -75,7 +75,10 @@ void slc_session_give_bits(struct wetdbg_slice_session *session, uint64_t *bits,
 struct slc_code *slc_session_code(struct wetdbg_slice_session *session, enum slc_session_code which,
                                   bool no_exits);
 
-/* Tells the model where the run's indirect jumps went, once: a pass that learns of one on its way is
+/* Tells the model where the run's indirect jumps went. 0 or -ENOMEM. */
+int slc_tell_jumps(struct wetdbg *wet);
+
+/* The same once: a pass that learns of one on its way is
  * void. 0 or -ENOMEM. */
 int slc_session_tell_jumps(struct wetdbg_slice_session *session);
 

@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/bisect.h"
 #include "slicer/call_events.h"
-#include "slicer/scan/code_summary.h"
 
 struct search {
     struct wetdbg *wet;
-    struct slc_code code;
+    struct slc_code *code; /* the finder's */
     const struct wet_interval *interval;
     wetdbg_time before;
     uint64_t address, size_bytes;
@@ -120,7 +120,7 @@ static int pass_store(struct search *search, const struct wet_exec *exec,
 
 static int pass_exec(struct search *search, const struct wet_exec *exec)
 {
-    const struct slc_node *node = slc_code_node(&search->code, exec->node);
+    const struct slc_node *node = slc_code_node(search->code, exec->node);
     int result = 0;
 
     if (!node)
@@ -138,9 +138,10 @@ static int pass_interval(struct search *search, const struct wet_interval *inter
     search->event_at = interval->event_count;
     while (search->event_at && interval->events[search->event_at - 1].time >= search->before)
         search->event_at--;
-    for (size_t i = interval->exec_count; i-- > 0 && !result && !is_over(search);)
-        if (interval->first_time + interval->execs[i].time_off < search->before)
-            result = pass_exec(search, &interval->execs[i]);
+    size_t end = wd_bisect(0, interval->exec_count, i,
+                           interval->first_time + interval->execs[i].time_off < search->before);
+    while (end-- > 0 && !result && !is_over(search))
+        result = pass_exec(search, &interval->execs[end]);
     return result ? result : pass_events(search, 0);
 }
 
@@ -167,10 +168,26 @@ static int search_run(struct search *search)
     return result;
 }
 
-int slc_last_writers(struct wetdbg *wet, wetdbg_time time, uint64_t address, uint64_t size_bytes,
-                     slc_writer_fn fn, void *arg)
+int slc_writer_finder_init(struct slc_writer_finder *finder, struct wetdbg *wet)
 {
-    struct search search = {.wet = wet,
+    finder->wet = wet;
+    int err = slc_code_init(&finder->code, wet, false, false);
+
+    if (err)
+        slc_code_fini(&finder->code);
+    return err;
+}
+
+void slc_writer_finder_fini(struct slc_writer_finder *finder)
+{
+    slc_code_fini(&finder->code);
+}
+
+int slc_last_writers(struct slc_writer_finder *finder, wetdbg_time time, uint64_t address,
+                     uint64_t size_bytes, slc_writer_fn fn, void *arg)
+{
+    struct search search = {.wet = finder->wet,
+                            .code = &finder->code,
                             .before = time,
                             .address = address,
                             .size_bytes = size_bytes,
@@ -181,10 +198,7 @@ int slc_last_writers(struct wetdbg *wet, wetdbg_time time, uint64_t address, uin
     if (size_bytes == 0 || address + size_bytes < address)
         return 0;
     search.is_found = calloc(size_bytes, sizeof(*search.is_found));
-    int err = search.is_found ? slc_code_init(&search.code, wet, false, false) : -ENOMEM;
-    if (!err)
-        err = search_run(&search);
-    slc_code_fini(&search.code);
+    int err = search.is_found ? search_run(&search) : -ENOMEM;
     free(search.is_found);
     return err;
 }

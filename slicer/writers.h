@@ -3,7 +3,7 @@
 #ifndef SLICER_WRITERS_H
 #define SLICER_WRITERS_H
 
-#include "wet/intervals.h"
+#include "slicer/scan/code_summary.h"
 
 /* Neighbouring bytes that one instruction or one call wrote. */
 struct slc_writer {
@@ -13,6 +13,15 @@ struct slc_writer {
     uint64_t address, size_bytes;
 };
 
+/* Knows what nodes store. Embedded by its holder. */
+struct slc_writer_finder {
+    struct wetdbg *wet;
+    struct slc_code code;
+};
+/* 0 or -ENOMEM; then to be ended, before the wet is closed. */
+int slc_writer_finder_init(struct slc_writer_finder *finder, struct wetdbg *wet);
+void slc_writer_finder_fini(struct slc_writer_finder *finder);
+
 /*
  * Calls back for bytes [address, address + size_bytes), each in one call: with the last of what wrote to
  * it before the instruction at `time`. The kernel counts where it wrote bytes of its own, but not where it
@@ -21,7 +30,7 @@ struct slc_writer {
  * returned; errors are those of running an interval, and -ENOMEM.
  */
 typedef int (*slc_writer_fn)(void *arg, const struct slc_writer *writer);
-int slc_last_writers(struct wetdbg *wet, wetdbg_time time, uint64_t address, uint64_t size_bytes,
-                     slc_writer_fn fn, void *arg);
+int slc_last_writers(struct slc_writer_finder *finder, wetdbg_time time, uint64_t address,
+                     uint64_t size_bytes, slc_writer_fn fn, void *arg);
 
 #endif

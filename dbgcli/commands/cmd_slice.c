@@ -43,6 +43,7 @@ const struct cli_syntax cli_cmd_slice_syntax = {
         "  output[:FD]:OFFSET[+LEN]    bytes that were written (see 'output'), from where the\n"
         "                              program put them into the buffer that was written\n"
         "  output:PATH:OFFSET[+LEN]    bytes of a file that the program wrote, as it left it\n"
+        "  output[:FD|:PATH]:end       why there was no more of it\n"
         "  FILE:LINE[#K][:VARIABLE]    a variable just before a line ran the K-th time, or all\n"
         "                              that the line used; without #K, the last time\n"
         "  FUNCTION[#K]                its K-th call: why it was called, and its arguments\n"

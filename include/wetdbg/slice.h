@@ -124,6 +124,9 @@ struct wetdbg_standpoint {
  *                                 the memory that was written from (by putc, printf, memcpy into the
  *                                 program's own buffer...): why the buffer was flushed later is no
  *                                 part of it. from->from_write: as the call found it that wrote it
+ *   output[:FD|:PATH]:end         why there was no more of it: the branches after which the frames that put
+ *                                 the last byte there could not come there again and, if the run ended
+ *                                 before that, what ended it. Bytes behind the end mean the same
  *   FILE:LINE[#K][:VARIABLE]      the K-th time (from 1; from -1 backwards; default #-1) that a
  *                                 breakpoint on the line is hit: the variable just before the line
  *                                 ran, or all that the line's instructions use that time

@@ -11,6 +11,7 @@
 #include <wetdbg/errors.h>
 
 struct births {
+    struct slc_writer_finder finder;
     struct slc_writer *items;
     size_t count, capacity;
     struct slc_place *left; /* of the seed: what nothing stored */
@@ -36,8 +37,7 @@ static int note(void *arg, const struct slc_writer *writer)
 }
 
 /* Takes the bytes of a call that were stored before: true in *is_empty if there are no others. */
-static int leave_call(struct wetdbg *wet, struct slc_seed *seed, struct births *births,
-                      bool *is_empty)
+static int leave_call(struct slc_seed *seed, struct births *births, bool *is_empty)
 {
     int err = 0;
 
@@ -45,7 +45,7 @@ static int leave_call(struct wetdbg *wet, struct slc_seed *seed, struct births *
     births->left_count = 0;
     for (size_t i = 0; i < seed->place_count && !err; i++)
         if (seed->places[i].edge == WETDBG_EDGE_VALUE)
-            err = slc_last_writers(wet, seed->time, seed->places[i].address,
+            err = slc_last_writers(&births->finder, seed->time, seed->places[i].address,
                                    seed->places[i].size_bytes, note, births);
     *is_empty = births->left_count == 0;
     for (size_t i = 0; i < seed->place_count && !err && !*is_empty; i++)
@@ -113,14 +113,16 @@ int slc_criterion_to_birth(struct wetdbg_criterion *criterion)
     struct births births = {.count = 0};
     wetdbg_time written = 0;
     size_t kept = 0;
-    int err = 0;
+    int err = slc_writer_finder_init(&births.finder, criterion->wet);
 
+    if (err)
+        return err;
     for (size_t i = 0; i < criterion->seed_count && !err; i++) {
         struct slc_seed *seed = &criterion->seeds[i];
         bool is_empty = false;
         if (seed->time > written)
             written = seed->time;
-        err = leave_call(criterion->wet, seed, &births, &is_empty);
+        err = leave_call(seed, &births, &is_empty);
         if (is_empty) {
             free(seed->places);
             *seed = (struct slc_seed){.time = 0};
@@ -134,6 +136,7 @@ int slc_criterion_to_birth(struct wetdbg_criterion *criterion)
         criterion->info.written = births.count ? written : 0;
         err = add_births(criterion, &births);
     }
+    slc_writer_finder_fini(&births.finder);
     free(births.items);
     return err;
 }

@@ -81,6 +81,14 @@ void slc_describe_pc(struct wetdbg *wet, uint64_t pc, char *text, size_t size);
 int slc_parse_crash(struct wetdbg_criterion *criterion);
 int slc_parse_exit(struct wetdbg_criterion *criterion);
 int slc_parse_output(struct wetdbg_criterion *criterion, const char *rest);
+/* Output that is missing. */
+struct slc_end {
+    const char *what; /* "descriptor 1", or a path */
+    wetdbg_time last; /* when its last byte was put into its buffer; 0: there is none */
+    uint64_t size;    /* bytes that were written */
+};
+/* Fills the seeds and the description: why there is no more. criterion_end.c. -WETDBG_ERR_NOT_FOUND. */
+int slc_criterion_of_end(struct wetdbg_criterion *criterion, const struct slc_end *end);
 int slc_parse_line(struct wetdbg_criterion *criterion);
 int slc_parse_function(struct wetdbg_criterion *criterion);
 int slc_parse_memory(struct wetdbg_criterion *criterion);   /* "*..." */

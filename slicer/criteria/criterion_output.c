@@ -240,6 +240,93 @@ static int parse_file_output(struct wetdbg_criterion *criterion, const char *pat
     return err;
 }
 
+/* ---- output that is missing ---- */
+
+/* When the last byte of what the criterion's seeds are about was put into its buffer. */
+static int birth_of_last(struct wetdbg_criterion *criterion, wetdbg_time *time)
+{
+    int err = slc_criterion_to_birth(criterion);
+
+    *time = 0;
+    for (size_t i = 0; i < criterion->seed_count; i++) {
+        if (criterion->seeds[i].time > *time)
+            *time = criterion->seeds[i].time;
+        free(criterion->seeds[i].places);
+    }
+    criterion->seed_count = 0;
+    criterion->info.written = 0;
+    return err;
+}
+
+static int end_of_descriptor(struct wetdbg_criterion *criterion, int fd)
+{
+    char what[64];
+    struct slc_end end = {.what = what};
+    const struct wetdbg_output *last = NULL;
+    size_t count;
+    const struct wetdbg_output *outputs = wetdbg_outputs(criterion->wet, &count);
+    int err = 0;
+
+    snprintf(what, sizeof(what), "descriptor %d", fd);
+    for (size_t i = 0; i < count; i++)
+        if (outputs[i].fd == fd && outputs[i].size)
+            last = &outputs[i];
+    if (last) {
+        end.size = last->offset + last->size;
+        err = add_piece(criterion, last, last->address + last->size - 1, 1);
+        err = err ? err : birth_of_last(criterion, &end.last);
+    }
+    return err ? err : slc_criterion_of_end(criterion, &end);
+}
+
+static int end_of_file(struct wetdbg_criterion *criterion, const char *path)
+{
+    struct slc_end end = {.what = path};
+    struct slc_file_piece *pieces = NULL;
+    struct slc_files *files;
+    size_t count = 0;
+    int err = slc_files_make(criterion->wet, &files);
+
+    if (err)
+        return err;
+    err = slc_files_size(files, path, &end.size);
+    if (!err && end.size)
+        err = slc_files_trace(files, path, end.size - 1, 1, &pieces, &count);
+    for (size_t i = 0; i < count && !err; i++)
+        err = add_written(criterion, &pieces[i]);
+    if (!err && count)
+        err = birth_of_last(criterion, &end.last);
+    free(pieces);
+    slc_files_free(files);
+    if (err == -WETDBG_ERR_NOT_FOUND && end.size == 0)
+        err = 0; /* never written */
+    return err ? err : slc_criterion_of_end(criterion, &end);
+}
+
+/* :end, :FD:end, :PATH:end */
+static int parse_end(struct wetdbg_criterion *criterion, const char *rest)
+{
+    size_t length = strlen(rest) - strlen(":end");
+    uint64_t fd = 1;
+    const char *text = rest + 1;
+
+    if (length == 0)
+        return end_of_descriptor(criterion, 1);
+    if (parse_number(&text, &fd) && text == rest + length && fd <= INT32_MAX)
+        return end_of_descriptor(criterion, (int)fd);
+    char *path = strndup(rest + 1, length - 1);
+    int err = path ? end_of_file(criterion, path) : -ENOMEM;
+    free(path);
+    return err;
+}
+
+static bool is_end(const char *rest)
+{
+    size_t length = strlen(rest);
+
+    return length >= strlen(":end") && strcmp(rest + length - strlen(":end"), ":end") == 0;
+}
+
 static int parse_output(struct wetdbg_criterion *criterion, const char *rest)
 {
     struct output_range range;
@@ -274,7 +361,8 @@ static int parse_output(struct wetdbg_criterion *criterion, const char *rest)
     if (err)
         return err;
     if (found < range.size)
-        return no_output(criterion->wet, &range);
+        return found || criterion->from.from_write ? no_output(criterion->wet, &range)
+                                                   : end_of_descriptor(criterion, range.fd);
     snprintf(criterion->description, sizeof(criterion->description),
              "output to descriptor %d, byte %llu%s", range.fd, (unsigned long long)range.offset,
              range.size > 1 ? " and following" : "");
@@ -283,7 +371,12 @@ static int parse_output(struct wetdbg_criterion *criterion, const char *rest)
 
 int slc_parse_output(struct wetdbg_criterion *criterion, const char *rest)
 {
+    if (is_end(rest))
+        return parse_end(criterion, rest);
     int err = parse_output(criterion, rest);
+    bool is_of_bytes = criterion->seed_count && criterion->seeds[0].uses == SLC_USES_NONE &&
+                       criterion->seeds[0].place_count;
 
-    return err || criterion->from.from_write ? err : slc_criterion_to_birth(criterion);
+    return err || criterion->from.from_write || !is_of_bytes ? err
+                                                             : slc_criterion_to_birth(criterion);
 }
