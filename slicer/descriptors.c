@@ -4,11 +4,14 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/falloc.h>
 #include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,17 +22,17 @@
 #include "slicer/syscalls.h"
 #include <wetdbg/errors.h>
 
-#define FD_MAX     65536
-#define PATH_BYTES 4096
-#define TRACE_MAX  (UINT64_C(1) << 20) /* bytes of a file that are traced at once */
-#define NO_FILE    UINT32_MAX
+#define FD_MAX        65536
+#define PATH_BYTES    4096
+#define TRACE_MAX     (UINT64_C(1) << 20) /* bytes of a file that are traced at once */
+#define TRANSFERS_MAX (UINT32_C(1) << 24) /* what further ones did is not known */
+#define NO_FILE       SLC_NO_FILE
 
 /* What open() makes: a name, and a position that all copies of the descriptor share. */
 struct file {
-    wetdbg_time time;      /* of the call that opened it; 0: inherited */
-    uint64_t path_address; /* 0: has none */
-    const char *what;      /* instead of a path */
-    char *name;            /* once it has been asked for */
+    struct slc_file is;
+    const char *what; /* instead of a path */
+    char *name;       /* once it has been asked for */
     bool is_named, is_appending, is_written;
     uint64_t position, end; /* SLC_OFFSET_UNKNOWN */
 };
@@ -46,6 +49,7 @@ struct call {
     uint64_t args[SLC_SYSCALL_ARGS];
     int64_t result;
     const struct evq_entry *exit;
+    uint64_t began;
 };
 
 struct slc_files {
@@ -54,9 +58,18 @@ struct slc_files {
     size_t file_count, file_capacity;
     struct slc_transfer *transfers;
     size_t transfer_count, transfer_capacity;
+    struct slc_fifo *fifos;
+    size_t fifo_count, fifo_capacity;
     struct table *tables[EVQ_TASKS_MAX]; /* while the events are passed */
-    wetdbg_time call_times[EVQ_TASKS_MAX];
+    struct {
+        wetdbg_time time;
+        uint64_t frame;
+        bool has_made_task;
+    } calls[EVQ_TASKS_MAX];
 };
+
+static const struct slc_file no_file = {
+    .directory = NO_FILE, .reads_fifo = SLC_NO_FIFO, .writes_fifo = SLC_NO_FIFO};
 
 /* ---- descriptors ---- */
 
@@ -91,7 +104,8 @@ static int file_add(struct slc_files *files, const struct file *file, uint32_t *
 static int file_of(struct slc_files *files, struct table *table, uint64_t fd, uint32_t *index)
 {
     static const char *const names[] = {"standard input", "standard output", "standard error"};
-    struct file file = {.what = fd < 3 ? names[fd] : "a descriptor that was already open",
+    struct file file = {.is = no_file,
+                        .what = fd < 3 ? names[fd] : "a descriptor that was already open",
                         .position = SLC_OFFSET_UNKNOWN,
                         .end = SLC_OFFSET_UNKNOWN};
 
@@ -148,14 +162,86 @@ static int table_inherit(struct slc_files *files, uint32_t parent, uint32_t chil
 
 /* ---- transfers ---- */
 
-static int transfer_add(struct slc_files *files, struct slc_transfer transfer)
+/* What all transfers of a call have. */
+static struct slc_transfer transfer_of(const struct call *call, enum slc_transfer_kind kind,
+                                       uint32_t file)
 {
-    assert(transfer.file < files->file_count);
+    return (struct slc_transfer){.time = call->time,
+                                 .began = call->began,
+                                 .ended = call->exit->frame,
+                                 .kind = kind,
+                                 .number = call->number,
+                                 .fd = -1,
+                                 .file = file,
+                                 .offset = SLC_OFFSET_UNKNOWN,
+                                 .from_file = NO_FILE,
+                                 .to_directory = NO_FILE};
+}
+
+static int transfer_add(struct slc_files *files, const struct slc_transfer *transfer)
+{
+    assert(transfer->file < files->file_count || transfer->file == NO_FILE);
+    if (files->transfer_count >= TRANSFERS_MAX)
+        return 0;
     if (wd_grow(files->transfers, files->transfer_capacity, files->transfer_count + 1))
         return -ENOMEM;
-    files->transfers[files->transfer_count++] = transfer;
-    files->files[transfer.file].is_written |= transfer.kind == SLC_TRANSFER_WRITE;
+    files->transfers[files->transfer_count] = *transfer;
+    files->transfers[files->transfer_count].sequence = (uint32_t)files->transfer_count;
+    files->transfer_count++;
+    if (transfer->kind == SLC_TRANSFER_WRITE || transfer->kind == SLC_TRANSFER_PASS)
+        files->files[transfer->file].is_written = true;
     return 0;
+}
+
+/* Where a call that read or wrote at `at` (SLC_OFFSET_UNKNOWN: at the file's position, which moves on)
+ * did so. */
+static uint64_t pass_position(struct file *file, bool is_write, uint64_t size, uint64_t at)
+{
+    bool moves = at == SLC_OFFSET_UNKNOWN;
+
+    if (is_write && file->is_appending) /* whatever pwrite says */
+        at = file->end;
+    else if (moves)
+        at = file->position;
+    if (at != SLC_OFFSET_UNKNOWN && at + size < at)
+        at = SLC_OFFSET_UNKNOWN;
+    bool is_known = at != SLC_OFFSET_UNKNOWN;
+    if (moves)
+        file->position = is_known ? at + size : SLC_OFFSET_UNKNOWN;
+    if (is_known && is_write && file->end != SLC_OFFSET_UNKNOWN && at + size > file->end)
+        file->end = at + size;
+    return at;
+}
+
+static enum slc_transfer_layout layout_of(int32_t number)
+{
+    switch (number) {
+    case SYS_readv:
+    case SYS_preadv:
+    case SYS_preadv2:
+    case SYS_writev:
+    case SYS_pwritev:
+    case SYS_pwritev2:
+    case SYS_vmsplice:
+        return SLC_LAYOUT_VECTOR;
+    case SYS_recvmsg:
+    case SYS_sendmsg:
+        return SLC_LAYOUT_MESSAGE;
+    default:
+        return SLC_LAYOUT_BUFFER;
+    }
+}
+
+static bool is_peek(const struct call *call)
+{
+    switch (call->number) {
+    case SYS_recvfrom:
+        return call->args[3] & MSG_PEEK;
+    case SYS_recvmsg:
+        return call->args[2] & MSG_PEEK;
+    default:
+        return false;
+    }
 }
 
 /* Notes a transfer of bytes at the file's position, which moves on, or at `at`. */
@@ -164,72 +250,102 @@ static int pass_bytes(struct slc_files *files, struct table *table, const struct
 {
     uint32_t index;
     uint64_t size = (uint64_t)call->result;
+    bool is_write = kind == SLC_TRANSFER_WRITE;
     int err = file_of(files, table, call->args[0], &index);
 
     if (err || index == NO_FILE)
         return err;
+    struct slc_transfer transfer = transfer_of(call, kind, index);
     struct file *file = &files->files[index];
-    bool moves = at == SLC_OFFSET_UNKNOWN;
-    if (moves)
-        at = kind == SLC_TRANSFER_WRITE && file->is_appending ? file->end : file->position;
-    if (at != SLC_OFFSET_UNKNOWN && at + size < at)
-        at = SLC_OFFSET_UNKNOWN;
-    bool is_known = at != SLC_OFFSET_UNKNOWN;
-    if (moves)
-        file->position = is_known ? at + size : SLC_OFFSET_UNKNOWN;
-    if (is_known && kind == SLC_TRANSFER_WRITE && file->end != SLC_OFFSET_UNKNOWN &&
-        at + size > file->end)
-        file->end = at + size;
-    return transfer_add(files, (struct slc_transfer){.time = call->time,
-                                                     .kind = kind,
-                                                     .fd = (int)call->args[0],
-                                                     .file = index,
-                                                     .offset = at,
-                                                     .size = size});
+    transfer.is_append = is_write && file->is_appending;
+    transfer.offset = pass_position(file, is_write, size, at);
+    transfer.fd = (int)call->args[0];
+    transfer.size = size;
+    transfer.layout = layout_of(call->number);
+    transfer.address = call->args[1];
+    transfer.count = transfer.layout == SLC_LAYOUT_VECTOR ? call->args[2] : 1;
+    transfer.is_peek = is_peek(call);
+    return transfer_add(files, &transfer);
 }
 
 static int pass_truncate(struct slc_files *files, uint32_t index, const struct call *call,
                          uint64_t length)
 {
+    struct slc_transfer transfer = transfer_of(call, SLC_TRANSFER_TRUNCATE, index);
+
     assert(index < files->file_count);
     files->files[index].end = length;
-    return transfer_add(files, (struct slc_transfer){.time = call->time,
-                                                     .kind = SLC_TRANSFER_TRUNCATE,
-                                                     .fd = -1,
-                                                     .file = index,
-                                                     .offset = length});
+    transfer.offset = length;
+    return transfer_add(files, &transfer);
 }
 
 /* ---- calls ---- */
 
-static int pass_open(struct slc_files *files, struct table *table, const struct call *call,
-                     uint64_t path, uint64_t flags)
+/* The descriptor that a path is relative to; NO_FILE: none, or the current directory. */
+static int directory_of(struct slc_files *files, struct table *table, uint64_t fd, uint32_t *index)
 {
-    bool is_new = flags & O_TRUNC || (flags & O_CREAT && flags & O_EXCL);
-    struct file file = {.time = call->time,
-                        .path_address = path,
-                        .is_appending = flags & O_APPEND,
-                        .end = is_new ? 0 : SLC_OFFSET_UNKNOWN};
-    uint32_t index;
-    int err = file_add(files, &file, &index);
+    *index = NO_FILE;
+    return (int32_t)fd < 0 ? 0 : file_of(files, table, (uint32_t)fd, index);
+}
 
+static int pass_open(struct slc_files *files, struct table *table, const struct call *call,
+                     uint64_t directory, uint64_t path, uint64_t flags)
+{
+    bool is_new = flags & O_CREAT && flags & O_EXCL, is_empty = is_new || flags & O_TRUNC;
+    struct file file = {
+        .is = no_file, .is_appending = flags & O_APPEND, .end = is_empty ? 0 : SLC_OFFSET_UNKNOWN};
+    uint32_t index;
+
+    file.is.kind = SLC_FILE_PATH;
+    file.is.time = call->time;
+    file.is.path_address = path;
+    file.is.is_new = is_new;
+    int err = directory_of(files, table, directory, &file.is.directory);
+    if (!err)
+        err = file_add(files, &file, &index);
     if (!err)
         err = table_set(table, (uint64_t)call->result, index);
-    if (!err && is_new)
+    if (!err) {
+        const struct slc_transfer named = transfer_of(call, SLC_TRANSFER_NAME, index);
+        err = transfer_add(files, &named);
+    }
+    if (!err && is_empty)
         err = pass_truncate(files, index, call, 0);
     return err;
+}
+
+/* Calls that change what paths mean. */
+static int pass_paths(struct slc_files *files, struct table *table, const struct call *call,
+                      enum slc_transfer_kind kind, bool has_directories)
+{
+    struct slc_transfer transfer = transfer_of(call, kind, NO_FILE);
+    const uint64_t *a = call->args;
+    unsigned first = has_directories ? 1 : 0;
+    int err = 0;
+
+    transfer.address = a[first];
+    transfer.to_address = a[2 * first + 1];
+    transfer.count = kind == SLC_TRANSFER_RENAME && call->number == SYS_renameat2 ? a[4] : 0;
+    if (has_directories)
+        err = directory_of(files, table, a[0], &transfer.file);
+    if (has_directories && kind != SLC_TRANSFER_UNLINK && !err)
+        err = directory_of(files, table, a[2], &transfer.to_directory);
+    return err ? err : transfer_add(files, &transfer);
 }
 
 static int pass_other(struct slc_files *files, struct table *table, const struct call *call,
                       uint64_t fd, const char *what)
 {
-    struct file file = {.time = call->time,
-                        .what = what,
-                        .position = SLC_OFFSET_UNKNOWN,
-                        .end = SLC_OFFSET_UNKNOWN};
+    struct file file = {
+        .is = no_file, .what = what, .position = SLC_OFFSET_UNKNOWN, .end = SLC_OFFSET_UNKNOWN};
     uint32_t index;
-    int err = file_add(files, &file, &index);
 
+    file.is.time = call->time;
+    if (call->number == SYS_memfd_create) {
+        file.is.kind = SLC_FILE_MEMORY;
+        file.position = file.end = 0;
+    }
+    int err = file_add(files, &file, &index);
     return err ? err : table_set(table, fd, index);
 }
 
@@ -251,18 +367,67 @@ static const void *written_at(const struct call *call, uint64_t address, uint64_
     return NULL;
 }
 
-static int pass_pair(struct slc_files *files, struct table *table, const struct call *call,
-                     uint64_t address, const char *what)
+static int fifo_add(struct slc_files *files, bool has_messages)
+{
+    if (wd_grow(files->fifos, files->fifo_capacity, files->fifo_count + 1))
+        return -ENOMEM;
+    files->fifos[files->fifo_count++] =
+        (struct slc_fifo){.has_messages = has_messages, .foreign = UINT64_MAX};
+    return 0;
+}
+
+static int add_end(struct slc_files *files, struct table *table, const struct call *call,
+                   const struct file *file, int32_t fd)
+{
+    uint32_t index;
+    struct file end = *file;
+
+    end.is.kind = SLC_FILE_FIFO;
+    end.is.time = call->time;
+    end.position = end.end = SLC_OFFSET_UNKNOWN;
+    int err = file_add(files, &end, &index);
+    return err ? err : table_set(table, (uint32_t)fd, index);
+}
+
+/* A pipe: the second descriptor writes, the first one reads. */
+static int pass_pipe(struct slc_files *files, struct table *table, const struct call *call)
 {
     int32_t fds[2];
-    const void *bytes = written_at(call, address, sizeof(fds));
+    const void *bytes = written_at(call, call->args[0], sizeof(fds));
+    struct file ends[2] = {{.is = no_file, .what = "a pipe"}, {.is = no_file, .what = "a pipe"}};
     int err = 0;
 
     if (!bytes)
         return 0;
     memcpy(fds, bytes, sizeof(fds));
+    ends[0].is.reads_fifo = ends[1].is.writes_fifo = (uint32_t)files->fifo_count;
+    err = fifo_add(files, false);
     for (unsigned i = 0; i < 2 && !err; i++)
-        err = pass_other(files, table, call, (uint64_t)fds[i], what);
+        err = add_end(files, table, call, &ends[i], fds[i]);
+    return err;
+}
+
+#define SOCKET_TYPE 0xf
+
+static int pass_socketpair(struct slc_files *files, struct table *table, const struct call *call)
+{
+    int32_t fds[2];
+    const void *bytes = written_at(call, call->args[3], sizeof(fds));
+    bool has_messages = (call->args[1] & SOCKET_TYPE) != SOCK_STREAM;
+    int err = 0;
+
+    if (!bytes)
+        return 0;
+    memcpy(fds, bytes, sizeof(fds));
+    uint32_t first = (uint32_t)files->fifo_count;
+    for (unsigned i = 0; i < 2 && !err; i++)
+        err = fifo_add(files, has_messages);
+    for (uint32_t i = 0; i < 2 && !err; i++) {
+        struct file end = {.is = no_file, .what = "a socket"};
+        end.is.reads_fifo = first + i;
+        end.is.writes_fifo = first + 1 - i;
+        err = add_end(files, table, call, &end, fds[i]);
+    }
     return err;
 }
 
@@ -318,19 +483,102 @@ static int pass_ftruncate(struct slc_files *files, struct table *table, const st
 
 static int pass_map(struct slc_files *files, struct table *table, const struct call *call)
 {
-    uint32_t index;
-    int err = (int32_t)call->args[4] >= 0 ? file_of(files, table, call->args[4], &index) : 1;
+    const uint64_t *a = call->args;
+    struct slc_transfer gone = transfer_of(call, SLC_TRANSFER_UNMAP, NO_FILE);
+    uint32_t index = NO_FILE;
+    int err = a[3] & MAP_ANONYMOUS ? 0 : directory_of(files, table, a[4], &index);
 
-    if (err)
-        return err < 0 ? err : 0;
-    if (index == NO_FILE)
-        return 0;
-    return transfer_add(files, (struct slc_transfer){.time = call->time,
-                                                     .kind = SLC_TRANSFER_MAP,
-                                                     .fd = (int)call->args[4],
-                                                     .file = index,
-                                                     .offset = call->args[5],
-                                                     .size = call->args[1]});
+    gone.address = (uint64_t)call->result;
+    gone.size = a[1];
+    if (!err)
+        err = transfer_add(files, &gone);
+    if (err || index == NO_FILE)
+        return err;
+    struct slc_transfer transfer = transfer_of(call, SLC_TRANSFER_MAP, index);
+    transfer.fd = (int)a[4];
+    transfer.offset = a[5];
+    transfer.size = a[1];
+    transfer.address = (uint64_t)call->result;
+    transfer.is_shared = a[3] & MAP_SHARED;
+    return transfer_add(files, &transfer);
+}
+
+/* munmap; and mremap, after which a mapping is not followed. */
+static int pass_unmap(struct slc_files *files, const struct call *call)
+{
+    struct slc_transfer transfer = transfer_of(call, SLC_TRANSFER_UNMAP, NO_FILE);
+
+    transfer.address = call->args[0];
+    transfer.size = call->args[1];
+    return transfer_add(files, &transfer);
+}
+
+/* Where the call began whose offset is in memory, where it left the one after its end. */
+static uint64_t offset_given(const struct call *call, uint64_t address)
+{
+    uint64_t after;
+    const void *bytes = written_at(call, address, sizeof(after));
+
+    if (!bytes)
+        return SLC_OFFSET_UNKNOWN;
+    memcpy(&after, bytes, sizeof(after));
+    return after - (uint64_t)call->result;
+}
+
+/* From one descriptor to another. Addresses of offsets are 0 where there are none. */
+static int pass_through(struct slc_files *files, struct table *table, const struct call *call,
+                        uint64_t from, uint64_t from_at, uint64_t to, uint64_t to_at)
+{
+    uint32_t source, index;
+    uint64_t size = (uint64_t)call->result;
+    int err = file_of(files, table, from, &source);
+
+    if (!err)
+        err = file_of(files, table, to, &index);
+    if (err || source == NO_FILE || index == NO_FILE)
+        return err;
+    struct slc_transfer transfer = transfer_of(call, SLC_TRANSFER_PASS, index);
+    struct file *file = &files->files[source];
+    transfer.from_file = source;
+    transfer.fd = (int)to;
+    transfer.size = size;
+    transfer.is_peek = call->number == SYS_tee;
+    transfer.from_offset = from_at ? offset_given(call, from_at)
+                                   : pass_position(file, false, size, SLC_OFFSET_UNKNOWN);
+    file = &files->files[index];
+    transfer.is_append = file->is_appending && !to_at;
+    transfer.offset = to_at ? offset_given(call, to_at) : SLC_OFFSET_UNKNOWN;
+    if (!to_at || transfer.offset != SLC_OFFSET_UNKNOWN)
+        transfer.offset = pass_position(file, true, size, transfer.offset);
+    return transfer_add(files, &transfer);
+}
+
+static int pass_hole(struct slc_files *files, struct table *table, const struct call *call)
+{
+    uint32_t index;
+    int err = file_of(files, table, call->args[0], &index);
+
+    if (err || index == NO_FILE || !(call->args[1] & ~(uint64_t)FALLOC_FL_KEEP_SIZE))
+        return err;
+    const struct slc_transfer transfer = transfer_of(call, SLC_TRANSFER_HOLE, index);
+    return transfer_add(files, &transfer);
+}
+
+/* Messages by the list: how long each was is not followed, so that nothing is known of what comes
+ * after them. */
+static int pass_messages(struct slc_files *files, struct table *table, const struct call *call)
+{
+    uint32_t index;
+    int err = file_of(files, table, call->args[0], &index);
+
+    if (err || index == NO_FILE)
+        return err;
+    const struct slc_file *file = &files->files[index].is;
+    const uint32_t fifos[] = {file->reads_fifo, file->writes_fifo};
+    for (unsigned i = 0; i < 2; i++)
+        if (fifos[i] != SLC_NO_FIFO && files->fifos[fifos[i]].foreign > call->exit->frame)
+            files->fifos[fifos[i]].foreign = call->exit->frame;
+    return 0;
 }
 
 static int pass_close(struct table *table, uint64_t first, uint64_t last)
@@ -371,13 +619,13 @@ static int pass_descriptors(struct slc_files *files, struct table *table, const 
 
     switch (call->number) {
     case SYS_open:
-        return pass_open(files, table, call, a[0], a[1]);
+        return pass_open(files, table, call, NO_FILE, a[0], a[1]);
     case SYS_creat:
-        return pass_open(files, table, call, a[0], O_CREAT | O_TRUNC);
+        return pass_open(files, table, call, NO_FILE, a[0], O_CREAT | O_TRUNC);
     case SYS_openat:
-        return pass_open(files, table, call, a[1], a[2]);
+        return pass_open(files, table, call, a[0], a[1], a[2]);
     case SYS_openat2:
-        return pass_open(files, table, call, a[1], 0);
+        return pass_open(files, table, call, a[0], a[1], 0);
     case SYS_close:
         return pass_close(table, a[0], a[0]);
     case SYS_close_range:
@@ -391,13 +639,62 @@ static int pass_descriptors(struct slc_files *files, struct table *table, const 
         return pass_fcntl(files, table, call);
     case SYS_pipe:
     case SYS_pipe2:
-        return pass_pair(files, table, call, a[0], "a pipe");
+        return pass_pipe(files, table, call);
     case SYS_socketpair:
-        return pass_pair(files, table, call, a[3], "a socket");
+        return pass_socketpair(files, table, call);
     default:
         if (maker_of(call->number))
             return pass_other(files, table, call, (uint64_t)call->result, maker_of(call->number));
         return 0;
+    }
+}
+
+/* Into a pipe, or out of it: as the descriptor has it. */
+static int pass_vmsplice(struct slc_files *files, struct table *table, const struct call *call)
+{
+    uint32_t index;
+    int err = file_of(files, table, call->args[0], &index);
+
+    if (err || index == NO_FILE)
+        return err;
+    bool is_read = files->files[index].is.reads_fifo != SLC_NO_FIFO;
+    return pass_bytes(files, table, call, is_read ? SLC_TRANSFER_READ : SLC_TRANSFER_WRITE,
+                      SLC_OFFSET_UNKNOWN);
+}
+
+/* Calls by which bytes go from descriptor to descriptor, and those about paths. */
+static int pass_between(struct slc_files *files, struct table *table, const struct call *call)
+{
+    const uint64_t *a = call->args;
+
+    switch (call->number) {
+    case SYS_sendfile:
+        return pass_through(files, table, call, a[1], a[2], a[0], 0);
+    case SYS_splice:
+    case SYS_copy_file_range:
+        return pass_through(files, table, call, a[0], a[1], a[2], a[3]);
+    case SYS_tee:
+        return pass_through(files, table, call, a[0], 0, a[1], 0);
+    case SYS_rename:
+    case SYS_link:
+        return pass_paths(files, table, call,
+                          call->number == SYS_link ? SLC_TRANSFER_LINK : SLC_TRANSFER_RENAME,
+                          false);
+    case SYS_renameat:
+    case SYS_renameat2:
+        return pass_paths(files, table, call, SLC_TRANSFER_RENAME, true);
+    case SYS_linkat:
+        return pass_paths(files, table, call, SLC_TRANSFER_LINK, true);
+    case SYS_unlink:
+        return pass_paths(files, table, call, SLC_TRANSFER_UNLINK, false);
+    case SYS_unlinkat:
+        return pass_paths(files, table, call, SLC_TRANSFER_UNLINK, true);
+    case SYS_chdir:
+    case SYS_fchdir:
+    case SYS_chroot:
+        return pass_paths(files, table, call, SLC_TRANSFER_CHDIR, false);
+    default:
+        return pass_descriptors(files, table, call);
     }
 }
 
@@ -415,11 +712,12 @@ static int pass_call(struct slc_files *files, struct table *table, const struct 
     case SYS_preadv:
     case SYS_preadv2:
         return pass_bytes(files, table, call, SLC_TRANSFER_READ, a[3]);
+    case SYS_vmsplice:
+        return pass_vmsplice(files, table, call);
     case SYS_write:
     case SYS_writev:
     case SYS_sendto:
     case SYS_sendmsg:
-    case SYS_sendfile:
         return pass_bytes(files, table, call, SLC_TRANSFER_WRITE, SLC_OFFSET_UNKNOWN);
     case SYS_pwrite64:
     case SYS_pwritev:
@@ -433,10 +731,19 @@ static int pass_call(struct slc_files *files, struct table *table, const struct 
         return a[3] & AT_EMPTY_PATH ? pass_stat(files, table, call, a[2]) : 0;
     case SYS_ftruncate:
         return pass_ftruncate(files, table, call);
+    case SYS_fallocate:
+        return pass_hole(files, table, call);
     case SYS_mmap:
         return pass_map(files, table, call);
+    case SYS_munmap:
+    case SYS_mremap:
+    case SYS_shmdt:
+        return pass_unmap(files, call);
+    case SYS_recvmmsg:
+    case SYS_sendmmsg:
+        return pass_messages(files, table, call);
     default:
-        return pass_descriptors(files, table, call);
+        return pass_between(files, table, call);
     }
 }
 
@@ -452,9 +759,31 @@ static int note_births(struct slc_files *files, const struct wet_event *event)
 
     for (const struct evq_op *op = NULL; !err && (op = evq_op_next(event->entry, op));)
         if (op->op == EVQ_OP_TASK_NEW && op->task_new.task < EVQ_TASKS_MAX &&
-            op->task_new.task != event->task)
+            op->task_new.task != event->task) {
+            files->calls[event->task].has_made_task = true;
             err = table_inherit(files, event->task, (uint32_t)op->task_new.task, shares);
+        }
     return err;
+}
+
+/* A process that shares the task's pipes from now on, and of which there is no trace: a child. */
+static void note_child(struct slc_files *files, const struct call *call, struct table *table,
+                       bool has_made_task)
+{
+    bool is_thread = call->number == SYS_clone3
+                         ? has_made_task
+                         : call->number == SYS_clone && call->args[0] & CLONE_THREAD;
+
+    if (is_thread || call->result == 0)
+        return;
+    for (size_t fd = 0; fd < table->count; fd++) {
+        const struct slc_file *file =
+            table->files[fd] == NO_FILE ? &no_file : &files->files[table->files[fd]].is;
+        const uint32_t fifos[] = {file->reads_fifo, file->writes_fifo};
+        for (unsigned i = 0; i < 2; i++)
+            if (fifos[i] != SLC_NO_FIFO && files->fifos[fifos[i]].foreign > call->began)
+                files->fifos[fifos[i]].foreign = call->began;
+    }
 }
 
 static int note_event(void *arg, const struct wet_event *event)
@@ -467,8 +796,11 @@ static int note_event(void *arg, const struct wet_event *event)
         return wetdbg_fail(-WETDBG_ERR_CORRUPT, "an event names task %u", task);
     if (!files->tables[task] && !(files->tables[task] = table_new()))
         return -ENOMEM;
-    if (entry->kind == EVQ_SYSCALL_ENTER)
-        files->call_times[task] = event->time;
+    if (entry->kind == EVQ_SYSCALL_ENTER) {
+        files->calls[task].time = event->time;
+        files->calls[task].frame = entry->frame;
+        files->calls[task].has_made_task = false;
+    }
     if (entry->kind == EVQ_SYSCALL_ENTER || entry->kind == EVQ_SYSCALL_EXIT) {
         int err = note_births(files, event);
         if (err)
@@ -477,19 +809,25 @@ static int note_event(void *arg, const struct wet_event *event)
     const struct evq_regs *regs = entry->kind == EVQ_SYSCALL_EXIT ? evq_entry_loads(entry) : NULL;
     if (!regs || (int64_t)regs->r[EVQ_RAX] < 0)
         return 0;
-    struct call call = {.time = files->call_times[task],
+    struct call call = {.time = files->calls[task].time,
+                        .began = files->calls[task].frame,
                         .number = entry->number,
                         .result = (int64_t)regs->r[EVQ_RAX],
                         .exit = entry};
     for (unsigned a = 0; a < SLC_SYSCALL_ARGS; a++)
         call.args[a] = regs->r[slc_syscall_reg[a]];
+    if (call.number == SYS_clone || call.number == SYS_clone3 || call.number == SYS_fork ||
+        call.number == SYS_vfork)
+        note_child(files, &call, files->tables[task], files->calls[task].has_made_task);
     return pass_call(files, files->tables[task], &call);
 }
 
 static int by_time(const void *a, const void *b)
 {
     const struct slc_transfer *x = a, *y = b;
-    return x->time < y->time ? -1 : x->time > y->time;
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
 }
 
 int slc_files_make(struct wetdbg *wet, struct slc_files **out)
@@ -522,17 +860,53 @@ void slc_files_free(struct slc_files *files)
         free(files->files[i].name);
     free(files->files);
     free(files->transfers);
+    free(files->fifos);
     free(files);
 }
 
 /* ---- queries ---- */
 
+static bool is_of_bytes(const struct slc_transfer *transfer)
+{
+    return transfer->kind <= SLC_TRANSFER_MAP || transfer->kind == SLC_TRANSFER_PASS;
+}
+
 const struct slc_transfer *slc_files_at(const struct slc_files *files, wetdbg_time time)
 {
-    size_t at = wd_bisect(0, files->transfer_count, i, files->transfers[i].time < time);
+    const struct slc_transfer *list = files->transfers;
+    size_t at = wd_bisect(0, files->transfer_count, i, list[i].time < time);
 
-    return at < files->transfer_count && files->transfers[at].time == time ? &files->transfers[at]
-                                                                           : NULL;
+    while (at < files->transfer_count && list[at].time == time && !is_of_bytes(&list[at]))
+        at++;
+    return at < files->transfer_count && list[at].time == time ? &list[at] : NULL;
+}
+
+const struct slc_transfer *slc_files_transfers(const struct slc_files *files, size_t *count)
+{
+    *count = files->transfer_count;
+    return files->transfers;
+}
+
+uint32_t slc_files_count(const struct slc_files *files)
+{
+    return (uint32_t)files->file_count;
+}
+
+const struct slc_file *slc_files_get(const struct slc_files *files, uint32_t index)
+{
+    assert(index < files->file_count);
+    return &files->files[index].is;
+}
+
+uint32_t slc_files_fifo_count(const struct slc_files *files)
+{
+    return (uint32_t)files->fifo_count;
+}
+
+const struct slc_fifo *slc_files_fifo(const struct slc_files *files, uint32_t index)
+{
+    assert(index < files->fifo_count);
+    return &files->fifos[index];
 }
 
 static char *read_path(struct wetdbg *wet, const struct file *file)
@@ -541,10 +915,10 @@ static char *read_path(struct wetdbg *wet, const struct file *file)
     struct wetdbg_state *state;
     size_t length = 0;
 
-    if (!file->path_address || wetdbg_state_open(wet, file->time, &state))
+    if (!file->is.path_address || wetdbg_state_open(wet, file->is.time, &state))
         return NULL;
     while (length < sizeof(path) &&
-           wetdbg_state_read(state, file->path_address + length, &path[length], 1) == 0 &&
+           wetdbg_state_read(state, file->is.path_address + length, &path[length], 1) == 0 &&
            path[length])
         length++;
     wetdbg_state_close(state);
@@ -615,7 +989,7 @@ wetdbg_time slc_files_writer(struct slc_files *files, uint32_t file, uint64_t of
         return 0;
     for (size_t t = 0; t < files->transfer_count && files->transfers[t].time < before; t++) {
         const struct slc_transfer *transfer = &files->transfers[t];
-        bool is_write = transfer->kind == SLC_TRANSFER_WRITE;
+        bool is_write = transfer->kind == SLC_TRANSFER_WRITE || transfer->kind == SLC_TRANSFER_PASS;
         if ((!is_write && transfer->kind != SLC_TRANSFER_TRUNCATE) ||
             !is_same_file(files, file, transfer->file))
             continue;
@@ -676,7 +1050,7 @@ static void replay_transfer(const struct slc_transfer *transfer, uint32_t number
         if (trace->written > transfer->offset)
             trace->written = transfer->offset;
     }
-    if (transfer->kind != SLC_TRANSFER_WRITE)
+    if (transfer->kind != SLC_TRANSFER_WRITE && transfer->kind != SLC_TRANSFER_PASS)
         return;
     trace->has_unknown |= transfer->offset == SLC_OFFSET_UNKNOWN;
     if (transfer->offset == SLC_OFFSET_UNKNOWN)
@@ -749,7 +1123,7 @@ int slc_files_trace(struct slc_files *files, const char *path, uint64_t offset, 
     trace.is_chosen = calloc(files->file_count + 1, sizeof(*trace.is_chosen));
     int err = trace.writers && trace.is_chosen ? choose_files(files, path, &trace) : -ENOMEM;
     for (uint32_t t = 0; t < files->transfer_count && !err; t++)
-        if (trace.is_chosen[files->transfers[t].file])
+        if (files->transfers[t].file != NO_FILE && trace.is_chosen[files->transfers[t].file])
             replay_transfer(&files->transfers[t], t + 1, &trace);
     if (!err)
         err = list_pieces(files, path, &trace, pieces, count);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "slicer/channels/channels.h"
 #include "slicer/scan/station.h"
 
 int wetdbg_slice_session_new(struct wetdbg *wet, struct wetdbg_slice_session **out)
@@ -42,6 +43,7 @@ void wetdbg_slice_session_free(struct wetdbg_slice_session *session)
     for (unsigned i = 0; i < 2; i++)
         free(session->refusals[i].pops);
     slc_lengths_fini(&session->lengths);
+    slc_channels_free(session->channels);
     free(session);
 }
 
@@ -95,6 +97,14 @@ struct slc_code *slc_session_code(struct wetdbg_slice_session *session, enum slc
 }
 
 /* ---- what is true of the run, whatever a slice wants ---- */
+
+int slc_session_channels(struct wetdbg_slice_session *session, struct slc_channels **channels)
+{
+    int err = session->channels ? 0 : slc_channels_make(session->wet, &session->channels);
+
+    *channels = session->channels;
+    return err;
+}
 
 static bool is_loaded(struct wetdbg_model *model, uint64_t pc, struct wetdbg_function *function)
 {

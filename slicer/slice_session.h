@@ -17,6 +17,7 @@ enum slc_session_code {
     SLC_SESSION_CODES = 2 * SLC_CODE_KINDS,
 };
 
+struct slc_channels;
 struct slc_stretch; /* slicer/scan/station.h */
 struct slc_stations;
 
@@ -55,6 +56,7 @@ struct wetdbg_slice_session {
     uint64_t taken;                  /* stretches that were taken over, ever */
     struct slc_refusals refusals[2]; /* [1]: of scans that follow the dynamic linker */
     struct slc_lengths lengths;
+    struct slc_channels *channels;            /* NULL until slc_session_channels() */
     bool has_told_jumps;                      /* the model knows where indirect jumps went */
     unsigned users;                           /* its holder, and each slice */
     struct slc_code codes[SLC_SESSION_CODES]; /* wet is NULL until one is needed */
@@ -74,6 +76,10 @@ void slc_session_give_bits(struct wetdbg_slice_session *session, uint64_t *bits,
  * is short. */
 struct slc_code *slc_session_code(struct wetdbg_slice_session *session, enum slc_session_code which,
                                   bool no_exits);
+
+/* What went through the kernel and came back; made when the first slice asks. 0, -ENOMEM or errors of the
+ * wet. */
+int slc_session_channels(struct wetdbg_slice_session *session, struct slc_channels **channels);
 
 /* Tells the model where the run's indirect jumps went. 0 or -ENOMEM. */
 int slc_tell_jumps(struct wetdbg *wet);

@@ -41,7 +41,14 @@
  *    the call used by its signature: its number, arguments and what it read, such
  *    as paths and structures, by value; descriptors and pointers by address. What it only passed on
  *    (the bytes of a write, what a sendmsg's message leads to) is used where the call itself is the
- *    criterion. Results do not depend on what was written to the same file or pipe earlier. What a call
+ *    criterion, and byte for byte where another call brought it back: what a call delivered of what the
+ *    run itself had put into the file, pipe or pair of sockets depends, by value, on the call that put
+ *    it there, which uses the delivered bytes of its buffer by value and the buffer's address; or, if a
+ *    shared mapping had it, on the memory there. A call between two descriptors (splice, sendfile) is
+ *    such a call, too, and has its bytes from another. What came from outside is told by its value, which
+ *    was in no buffer; a pipe that a child process shares is all outside from the child's birth on, and
+ *    so is what sendmmsg and recvmmsg carried, or descriptors that came in a message. How many bytes
+ *    a call returned does not depend on who put them there. What a call
  *    wrote while another thread ran, or when a thread ended (the word that a join waits for), is the
  *    call's (the last instruction's) too.
  *  - Memory is one for all threads: who reads a byte depends on whoever wrote it last. Registers are

@@ -26,6 +26,7 @@ static void free_tasks(struct slc_scan *scan)
             slc_loader_flush(scan->tasks[i]);
             slc_frames_fini(&scan->tasks[i]->frames);
             slc_regs_fini(&scan->tasks[i]->regs);
+            free(scan->tasks[i]->carried);
         }
         free(scan->tasks[i]);
         scan->tasks[i] = NULL;
@@ -55,6 +56,7 @@ static int run_pass(struct slc_scan *scan)
     if (!err)
         err = slc_scan_run(scan);
     slc_memory_fini(&scan->memory);
+    slc_held_fini(&scan->held);
     free_tasks(scan);
     return err;
 }

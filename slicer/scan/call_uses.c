@@ -150,7 +150,7 @@ static int want_memory(const struct user *user, const struct slc_arg *arg, uint6
 }
 
 int slc_call_want(struct slc_scan *scan, struct slc_task *task, wetdbg_time time, bool is_whole,
-                  struct slc_want *want)
+                  bool has_sent, struct slc_want *want)
 {
     const struct slc_call_args *call = &task->call;
     const struct slc_syscall *syscall = call->is_known ? slc_syscall_find(call->number) : NULL;
@@ -162,7 +162,7 @@ int slc_call_want(struct slc_scan *scan, struct slc_task *task, wetdbg_time time
     for (unsigned a = 0; a < SLC_SYSCALL_ARGS && !err; a++) {
         const struct slc_arg unknown = {.kind = SLC_ARG_VALUE};
         const struct slc_arg *arg = syscall ? &syscall->args[a] : &unknown;
-        bool is_passed = arg->kind == SLC_ARG_SENT && !is_whole;
+        bool is_passed = arg->kind == SLC_ARG_SENT && !is_whole && !has_sent;
         if (arg->kind == SLC_ARG_NONE || is_passed)
             continue;
         want_register(&user, slc_syscall_gpr[a], edge_of((enum slc_arg_kind)arg->kind));

@@ -25,10 +25,10 @@ struct slc_want;
 
 /*
  * Wants what the call at `time` used to make its result and what it wrote; with `is_whole` also what
- * it only passed on. A call without a signature is taken to use all six arguments. The length of a
+ * it only passed on; with `has_sent` the addresses of that, of which another call delivered some. A call without a signature is taken to use all six arguments. The length of a
  * string may have to be read: slicer/scan/lengths.h. 0 or an error.
  */
 int slc_call_want(struct slc_scan *scan, struct slc_task *task, wetdbg_time time, bool is_whole,
-                  struct slc_want *want);
+                  bool has_sent, struct slc_want *want);
 
 #endif

@@ -88,6 +88,8 @@ struct instance {
     uint32_t task;
     int8_t pushed, popped; /* callee-saved register, or -1 */
     uint64_t pop_slot;
+    /* Of a call: what it wrote is wanted, or what it sent. */
+    bool has_written, has_sent;
 };
 
 static int hit_memory(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
@@ -285,18 +287,18 @@ static int follow_flow(struct slc_scan *scan, struct slc_task *task, const struc
 /* Follows a system call. What it returns and writes comes from outside; what it used says which
  * call it was. */
 static int follow_call(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
-                       bool has_written, struct slc_want *want)
+                       struct slc_want *want)
 {
     const struct slc_hits *hits = &scan->hits;
     bool is_whole = hits->whole & RESULT_FLOW;
 
-    if (!is_whole && !has_written && !(hits->flows & RESULT_FLOW))
+    if (!is_whole && !in->has_written && !(hits->flows & RESULT_FLOW))
         return 0;
-    return slc_call_want(scan, task, in->time, is_whole, want);
+    int err = slc_call_want(scan, task, in->time, is_whole, in->has_sent, want);
+    return err ? err : slc_passed_want(scan, task, want);
 }
 
-static int follow_uses(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
-                       bool has_written)
+static int follow_uses(struct slc_scan *scan, struct slc_task *task, const struct instance *in)
 {
     struct slc_hits *hits = &scan->hits;
     struct slc_want want = {.user = in->time, .distance = hits->best.distance + 1};
@@ -306,7 +308,7 @@ static int follow_uses(struct slc_scan *scan, struct slc_task *task, const struc
 
     if (is_call) {
         flows = hits->whole & ~RESULT_FLOW;
-        err = follow_call(scan, task, in, has_written, &want);
+        err = follow_call(scan, task, in, &want);
     }
     for (unsigned f = 0; f < in->info->flow_count && !err; f++)
         if (flows & 1u << f)
@@ -424,12 +426,12 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
                           .slots = scan->interval->slots + exec->slot_off,
                           .time = scan->interval->first_time + exec->time_off + statement,
                           .task = exec->task,
-                          .pushed = node->pushed[statement]};
+                          .pushed = node->pushed[statement],
+                          .has_written = task->call_wrote,
+                          .has_sent = task->call_sent};
     in.popped = (int8_t)slc_restored_register(node, statement, in.slots, &in.pop_slot);
-    bool has_written = task->call_wrote;
-
     assert(statement < node->statement_count && (!scan->draft || scan->draft->is_void));
-    task->call_wrote = false;
+    task->call_wrote = task->call_sent = false;
     hits->flows = hits->whole = 0;
     hits->run_count = 0;
     int err = seed ? want_made(scan, seed) : 0;
@@ -446,7 +448,8 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
     err = slc_slice_add(scan->slice, scan->interval, in.time, pc_index, &hits->best,
                         hits->best_address);
     if (!err && scan->follows_data)
-        err = follow_uses(scan, task, &in, has_written);
+        err = follow_uses(scan, task, &in);
+    task->carried_count = 0;
     if (!err && seed)
         err = slc_follow_seed(scan, task, seed, in.time);
     if (!err && scan->tracks_frames)

@@ -53,15 +53,20 @@ int slc_register_from_outside(struct slc_scan *scan, struct slc_task *task, uint
 
 /* ---- system calls ---- */
 
-/* Takes wanted bytes that the kernel wrote for the task's system call. */
-static int syscall_wrote(struct slc_scan *scan, struct slc_task *task, uint64_t address,
+/* Takes wanted bytes that the kernel wrote for the task's system call: of what `op` of `entry` says,
+ * NULL where they were not delivered by it. */
+static int syscall_wrote(struct slc_scan *scan, struct slc_task *task,
+                         const struct evq_entry *entry, const struct evq_op *op, uint64_t address,
                          uint64_t size)
 {
     uint64_t end = address + size < address ? UINT64_MAX : address + size;
     struct slc_want *want;
     int err = slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, address, size);
 
-    for (uint64_t at = address; !err && (want = slc_memory_next(&scan->memory, &at, end)); at++) {
+    uint64_t first = address;
+    if (!err && op && slc_memory_next(&scan->memory, &first, end))
+        err = slc_passed_receive(scan, task, entry, op, first, end);
+    for (uint64_t at = first; !err && (want = slc_memory_next(&scan->memory, &at, end)); at++) {
         task->call_wrote = true;
         if (slc_want_merge(&task->pending, want)) {
             task->pending.location = INS_LOC_COUNT;
@@ -82,7 +87,7 @@ static int syscall_moved(struct slc_scan *scan, struct slc_task *task, const str
     int err = 0;
 
     if (op->remap.to_size > size && task)
-        err = syscall_wrote(scan, task, op->remap.to + size, op->remap.to_size - size);
+        err = syscall_wrote(scan, task, NULL, NULL, op->remap.to + size, op->remap.to_size - size);
     if (err || op->remap.start == op->remap.to)
         return err;
     err = slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, op->remap.to, size);
@@ -216,7 +221,7 @@ static int pass_ops(struct slc_scan *scan, struct slc_task *task, const struct e
         case EVQ_OP_ZERO:
         case EVQ_OP_MAP:
         case EVQ_OP_DISCARD:
-            err = task ? syscall_wrote(scan, task, op->range.start, size)
+            err = task ? syscall_wrote(scan, task, entry, op, op->range.start, size)
                        : slc_memory_from_outside(scan, op->range.start, size);
             break;
         case EVQ_OP_REMAP:
@@ -465,6 +470,9 @@ int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t 
     switch (entry->kind) {
     case EVQ_SYSCALL_ENTER:
         slc_call_note(&task->call, entry);
+        err = slc_passed_send(scan, task, event->time);
+        if (err)
+            return err;
         /* fall through */
     case EVQ_SYSCALL_EXIT:
         if (entry->number == SYS_rt_sigreturn)

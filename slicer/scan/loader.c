@@ -220,7 +220,8 @@ int slc_loader_pass(struct slc_scan *scan, struct slc_task *task, const struct w
         const struct ins_info *info = node->wet->statements[s].info;
         err = slc_pass_events(scan, scan->interval->first_time + exec->time_off + s);
         task->pending = slc_no_want();
-        task->call_wrote = false;
+        task->call_wrote = task->call_sent = false;
+        task->carried_count = 0;
         if (!err)
             err = pop_saved(scan, task, exec, node, s);
         if (!err)

@@ -395,7 +395,7 @@ static bool is_done(const struct slc_scan *scan)
 {
     return scan->seed_at == scan->criterion->seed_count && !wants_registers(scan) &&
            scan->memory.word_count == 0 && scan->memory.slot_count == 0 &&
-           !waits_for_control(scan) && !holds_handlers(scan);
+           slc_held_is_empty(&scan->held) && !waits_for_control(scan) && !holds_handlers(scan);
 }
 
 #define SKIP_BLOCK_BYTES 256
@@ -408,7 +408,7 @@ static bool can_skip(struct slc_scan *scan, uint64_t k)
 
     if (scan->follows_control || wants_registers(scan) || waits_for_control(scan) ||
         holds_handlers(scan) || scan->memory.page_count > SKIP_PAGES_MAX ||
-        (seed && wetdbg_interval_at(scan->wet, seed) == k))
+        (seed && wetdbg_interval_at(scan->wet, seed) == k) || slc_passed_concerns(scan, k))
         return false;
     uint64_t at = 0;
     while (slc_memory_next(&scan->memory, &at, UINT64_MAX)) {

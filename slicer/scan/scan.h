@@ -7,6 +7,7 @@
 #include "slicer/scan/bypass.h"
 #include "slicer/scan/call_uses.h"
 #include "slicer/scan/frames.h"
+#include "slicer/scan/passed.h"
 #include "slicer/slice_priv.h"
 
 struct slc_aside;   /* slicer/scan/loader.c */
@@ -21,8 +22,11 @@ struct slc_task {
     struct slc_want pending;
     struct slc_aside *aside; /* wants of registers that the dynamic linker preserved */
     uint64_t pending_address;
-    struct slc_call_args call; /* that it is about to make, backward */
-    bool call_wrote;           /* what it wrote, or returned to a new thread, is wanted */
+    struct slc_call_args call;   /* that it is about to make, backward */
+    bool call_wrote;             /* what it wrote, or returned to a new thread, is wanted */
+    bool call_sent;              /* ... what another call delivered of what it sent */
+    struct slc_carried *carried; /* bytes of these; slicer/scan/passed.h */
+    size_t carried_count, carried_capacity;
 };
 
 struct slc_run { /* of wanted bytes that an instruction wrote */
@@ -51,6 +55,7 @@ struct slc_scan {
     struct slc_code *code; /* the slice's */
     struct slc_memory memory;
     struct slc_bypass bypass;
+    struct slc_held held;
     struct slc_task *tasks[EVQ_TASKS_MAX];
     struct slc_hits hits;
     bool follows_data, follows_address, follows_control;

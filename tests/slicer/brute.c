@@ -56,6 +56,8 @@ static uint32_t map_get(const struct map *map, uint64_t key)
 #define KERNEL_FLOW 7
 #define CALL_USES   3 /* of a syscall instruction: what its result and what it wrote depend on */
 #define SENT_USES   4 /* what it only passes on */
+#define BUFFER_USES 5 /* where that lies */
+#define SENT_FLOW   9 /* a byte that a call put into a file or a queue */
 #define JOIN_FLOW   8 /* no instance: stands for the definitions in `joins` */
 
 /* Register places: the bytes of general registers and of vectors, then what is not made of bytes. */
@@ -69,6 +71,7 @@ struct def {
     uint32_t time;
     uint32_t before; /* definition that may shine through, or 0 */
     uint32_t join;   /* JOIN_FLOW: first of its list in joins, which ends with 0 */
+    uint32_t source; /* what the kernel passed on: definition of the byte before; 0: from outside */
     uint8_t flow;
     bool is_memory;
 };
@@ -87,7 +90,7 @@ struct edge {
 };
 
 struct instance {
-    size_t uses[INS_FLOW_MAX + 2]; /* first use of each flow */
+    size_t uses[INS_FLOW_MAX + 3]; /* first use of each flow */
     uint32_t parent;               /* control */
 };
 
@@ -104,6 +107,20 @@ struct thread {
     VEC(struct frame) frames;
 };
 
+/* What the kernel holds of an object: definitions of its bytes. */
+struct queue {
+    VEC(uint32_t) defs;
+    VEC(size_t) messages; /* where each begins */
+    size_t taken, next;
+};
+
+/* Memory that shows a file. */
+struct shown {
+    uint64_t address, size;
+    uint32_t object;
+    uint64_t offset;
+};
+
 struct picture {
     VEC(struct use) uses;
 };
@@ -116,8 +133,10 @@ struct brute {
     VEC(struct use) uses;
     struct instance *instances; /* by time */
     struct thread threads[FAKE_TASKS_MAX];
-    struct thread *now; /* of the instruction or happening that is looked at */
-    struct map memory;
+    struct thread *now;       /* of the instruction or happening that is looked at */
+    struct map memory;        /* by address, or what memory_key() says */
+    VEC(struct queue) queues; /* by object */
+    VEC(struct shown) shown;
     VEC(uint32_t) joins;
     uint32_t *next;   /* by time: of the thread's next one; 0 if none, or a handler came between */
     struct map moved; /* pc: see moved_bytes(), + 1, and 256 for a sign */
@@ -202,9 +221,26 @@ static struct span operand_span(const struct wetdbg *wet, wetdbg_time t, unsigne
 
 /* ---- forward: definitions and uses ---- */
 
+#define FILE_KEY(object, offset) (UINT64_C(1) << 63 | (uint64_t)(object) << 44 | (offset))
+
+/* A byte of memory that shows a file is that byte of the file. */
+static uint64_t memory_key(const struct brute *b, uint64_t address)
+{
+    for (size_t i = 0; i < b->shown.count; i++)
+        if (address - b->shown.at[i].address < b->shown.at[i].size)
+            return FILE_KEY(b->shown.at[i].object,
+                            b->shown.at[i].offset + (address - b->shown.at[i].address));
+    return address;
+}
+
+static uint32_t memory_get(const struct brute *b, uint64_t address)
+{
+    return map_get(&b->memory, memory_key(b, address));
+}
+
 static uint32_t last_def(struct brute *b, bool is_memory, uint64_t place)
 {
-    return is_memory ? map_get(&b->memory, place) : b->now->regs[place];
+    return is_memory ? memory_get(b, place) : b->now->regs[place];
 }
 
 /* Two flows of one instruction that define the same place are alternatives: both count. */
@@ -220,7 +256,7 @@ static void define(struct brute *b, uint32_t t, unsigned flow, bool is_memory, u
                       .before = may ? last : 0};
     PUSH(b->defs, def);
     if (is_memory)
-        *map_at(&b->memory, place) = (uint32_t)b->defs.count - 1;
+        *map_at(&b->memory, memory_key(b, place)) = (uint32_t)b->defs.count - 1;
     else
         b->now->regs[place] = (uint32_t)b->defs.count - 1;
 }
@@ -264,7 +300,7 @@ static void use_flow(struct brute *b, wetdbg_time t, const struct ins_info *info
         if (flow->mem_uses >> m & 1) {
             struct span span = operand_span(b->wet, t, m);
             for (uint64_t i = 0; i < span.size; i++) {
-                struct use use = {span.address + i, map_get(&b->memory, span.address + i),
+                struct use use = {span.address + i, memory_get(b, span.address + i),
                                   WETDBG_EDGE_VALUE, true};
                 PUSH(b->uses, use);
             }
@@ -357,9 +393,9 @@ static const uint32_t *restored(struct brute *b, wetdbg_time t, int *reg)
     *reg = stack_copy(b->wet, t, false, &f, &slot);
     if (*reg < 0 || slot % 8)
         return NULL;
-    uint32_t first = map_get(&b->memory, slot);
+    uint32_t first = memory_get(b, slot);
     for (unsigned i = 0; i < 8; i++) {
-        uint32_t def = map_get(&b->memory, slot + i);
+        uint32_t def = memory_get(b, slot + i);
         if (!def || b->defs.at[def].time != b->defs.at[first].time)
             return NULL;
     }
@@ -479,7 +515,7 @@ static uint32_t join_memory(struct brute *b, uint64_t address, uint64_t size)
     uint32_t defs[64];
 
     for (uint64_t i = 0; i < size; i++)
-        defs[i] = map_get(&b->memory, address + i);
+        defs[i] = memory_get(b, address + i);
     return join(b, defs, size);
 }
 
@@ -513,9 +549,9 @@ static void handler_begins(struct brute *b, const struct fake_happening *h)
     b->now = thread;
     wetdbg_time cause = h->is_own ? h->time : h->fault_pc ? control_parent(b, h->fault_pc) : 0;
     for (uint64_t i = 0; i < h->size; i++)
-        *map_at(&b->memory, h->address + i) = 0;
+        *map_at(&b->memory, memory_key(b, h->address + i)) = 0;
     for (unsigned i = 0; i < 16 * 8; i++)
-        *map_at(&b->memory, ucontext + 40 + i) =
+        *map_at(&b->memory, memory_key(b, ucontext + 40 + i)) =
             thread->regs[gpr_place(ucontext_gprs[i / 8]) + i % 8];
     push_frame(b, ucontext, cause);
     top(b)->is_signal = true;
@@ -543,13 +579,150 @@ static void handler_ends(struct brute *b, const struct fake_happening *h)
     for (unsigned i = 0; i < 16; i++)
         for (unsigned p = 0; p < 8; p++)
             thread->regs[gpr_place(ucontext_gprs[i]) + p] =
-                map_get(&b->memory, h->address + 40 + 8 * i + p);
+                memory_get(b, h->address + 40 + 8 * i + p);
     pop_frame(b);
+}
+
+/* ---- bytes in the kernel ---- */
+
+static struct queue *queue_of(struct brute *b, uint32_t object)
+{
+    while (b->queues.count <= object)
+        PUSH(b->queues, (struct queue){0});
+    return &b->queues.at[object];
+}
+
+/* Byte i of what is in an object at a place, or behind what was taken of a queue; 0 if nobody put
+ * it there. */
+static uint32_t held_byte(struct brute *b, const struct fake_end *end, uint64_t i)
+{
+    if (!fake_object(b->wet, end->object)->is_queue)
+        return map_get(&b->memory, FILE_KEY(end->object, end->offset + i));
+    const struct queue *queue = queue_of(b, end->object);
+    return queue->taken + i < queue->defs.count ? queue->defs.at[queue->taken + i] : 0;
+}
+
+static void put_byte(struct brute *b, const struct fake_end *end, uint64_t i, uint32_t def)
+{
+    if (fake_object(b->wet, end->object)->is_queue)
+        PUSH(queue_of(b, end->object)->defs, def);
+    else
+        *map_at(&b->memory, FILE_KEY(end->object, end->offset + i)) = def;
+}
+
+/* Takes bytes away that were delivered; a message whole. */
+static void pass_taken(struct brute *b, const struct fake_happening *h)
+{
+    if (!fake_object(b->wet, h->from.object)->is_queue || h->is_peek)
+        return;
+    struct queue *queue = queue_of(b, h->from.object);
+    queue->taken += h->size;
+}
+
+/* What is left of a message goes when the next one is taken. */
+static void pass_message(struct brute *b, const struct fake_happening *h)
+{
+    struct queue *queue = queue_of(b, h->from.object);
+
+    if (!h->is_message || !fake_object(b->wet, h->from.object)->has_messages ||
+        queue->next >= queue->messages.count)
+        return;
+    queue->taken = queue->messages.at[queue->next];
+    queue->next += !h->is_peek;
+}
+
+static void sent(struct brute *b, const struct fake_happening *h)
+{
+    if (fake_object(b->wet, h->to.object)->is_queue && h->is_message) {
+        struct queue *queue = queue_of(b, h->to.object);
+        PUSH(queue->messages, queue->defs.count);
+    }
+    for (uint64_t i = 0; i < h->size; i++) {
+        struct def def = {.place = h->address + i,
+                          .time = (uint32_t)h->call,
+                          .flow = SENT_FLOW,
+                          .is_memory = true,
+                          .source = memory_get(b, h->address + i)};
+        PUSH(b->defs, def);
+        put_byte(b, &h->to, i, (uint32_t)b->defs.count - 1);
+    }
+}
+
+static void taken(struct brute *b, const struct fake_happening *h)
+{
+    pass_message(b, h);
+    for (uint64_t i = 0; i < h->size; i++) {
+        uint32_t def = memory_get(b, h->address + i);
+        if (def && b->defs.at[def].time == h->call)
+            b->defs.at[def].source = held_byte(b, &h->from, i);
+    }
+    pass_taken(b, h);
+}
+
+static void copied(struct brute *b, const struct fake_happening *h)
+{
+    for (uint64_t i = 0; i < h->size; i++) {
+        struct def def = {.time = (uint32_t)h->call,
+                          .flow = KERNEL_FLOW,
+                          .is_memory = true,
+                          .source = held_byte(b, &h->from, i)};
+        PUSH(b->defs, def);
+        put_byte(b, &h->to, i, (uint32_t)b->defs.count - 1);
+    }
+    pass_taken(b, h);
+}
+
+/* The mapping's bytes are the call's, as FAKE_WRITE has it, and the file's. */
+static void shown(struct brute *b, const struct fake_happening *h)
+{
+    taken(b, h);
+    for (uint64_t i = 0; i < h->size; i++)
+        *map_at(&b->memory, FILE_KEY(h->from.object, h->from.offset + i)) =
+            map_get(&b->memory, h->address + i);
+    struct shown shown = {h->address, h->size, h->from.object, h->from.offset};
+    PUSH(b->shown, shown);
+}
+
+/* Whole mappings go. */
+static void hidden(struct brute *b, const struct fake_happening *h)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < b->shown.count; i++)
+        if (b->shown.at[i].address - h->address >= h->size)
+            b->shown.at[kept++] = b->shown.at[i];
+    b->shown.count = kept;
+}
+
+static void cut(struct brute *b, const struct fake_happening *h)
+{
+    for (size_t i = 0; i < b->memory.capacity && h->to.object != UINT32_MAX; i++)
+        if (b->memory.values[i] && b->memory.keys[i] >> 44 == FILE_KEY(h->to.object, 0) >> 44 &&
+            b->memory.keys[i] >= FILE_KEY(h->to.object, h->to.offset))
+            *map_at(&b->memory, b->memory.keys[i]) = 0;
 }
 
 static void happen(struct brute *b, const struct fake_happening *h)
 {
     switch (h->kind) {
+    case FAKE_SENT:
+        sent(b, h);
+        break;
+    case FAKE_TAKEN:
+        taken(b, h);
+        break;
+    case FAKE_COPIED:
+        copied(b, h);
+        break;
+    case FAKE_SHOWN:
+        shown(b, h);
+        break;
+    case FAKE_HIDDEN:
+        hidden(b, h);
+        break;
+    case FAKE_CUT:
+        cut(b, h);
+        break;
     case FAKE_WRITE:
         b->now = &b->threads[h->task];
         for (uint64_t i = 0; i < h->size; i++)
@@ -603,7 +776,7 @@ static void take_picture(struct brute *b, struct brute_criterion *criterion)
     }
     for (uint64_t i = 0; i < criterion->size; i++) {
         uint64_t at = criterion->address + i;
-        struct use use = {at, map_get(&b->memory, at), WETDBG_EDGE_VALUE, true};
+        struct use use = {at, memory_get(b, at), WETDBG_EDGE_VALUE, true};
         PUSH(picture.uses, use);
     }
     criterion->picture = b->pictures.count;
@@ -614,7 +787,8 @@ static void take_picture(struct brute *b, struct brute_criterion *criterion)
 
 /* A letter for each argument: v a value, d a descriptor or a pointer, s a pointer to a string,
  * digits a pointer to so many bytes that are read, > one to bytes passed on (as many as the next
- * argument says), < one to as many bytes as the next argument says that are read; - none. */
+ * argument says), < one to as many bytes as the next argument says that are read, * one to a list of as
+ * many buffers; - none. */
 static const char *signature(uint64_t number)
 {
     switch (number) {
@@ -623,7 +797,50 @@ static const char *signature(uint64_t number)
     case SYS_write:
         return "d>v";
     case SYS_close:
+    case SYS_dup:
+    case SYS_pipe:
         return "d";
+    case SYS_dup2:
+    case SYS_pipe2:
+        return "dv";
+    case SYS_fcntl:
+        return "dvv";
+    case SYS_pread64:
+        return "ddvv";
+    case SYS_pwrite64:
+        return "d>vv";
+    case SYS_sendto:
+        return "d>vv<v";
+    case SYS_recvfrom:
+        return "ddvvd[4]";
+    case SYS_readv:
+    case SYS_writev:
+        return "d*v";
+    case SYS_preadv:
+    case SYS_pwritev:
+        return "d*vvv";
+    case SYS_vmsplice:
+        return "d*vv";
+    case SYS_sendmsg:
+    case SYS_recvmsg:
+        return "d[56]v";
+    case SYS_socketpair:
+        return "vvvd";
+    case SYS_memfd_create:
+        return "sv";
+    case SYS_ftruncate:
+        return "dv";
+    case SYS_splice:
+    case SYS_copy_file_range:
+        return "d[8]d[8]vv";
+    case SYS_tee:
+        return "ddvv";
+    case SYS_sendfile:
+        return "dd[8]v";
+    case SYS_rename:
+        return "ss";
+    case SYS_unlink:
+        return "s";
     case SYS_fstat:
         return "dd";
     case SYS_newfstatat:
@@ -695,7 +912,7 @@ static const char *signature(uint64_t number)
 static void use_memory(struct brute *b, uint64_t address, uint64_t size)
 {
     for (uint64_t i = 0; address && i < size; i++) {
-        struct use use = {address + i, map_get(&b->memory, address + i), WETDBG_EDGE_VALUE, true};
+        struct use use = {address + i, memory_get(b, address + i), WETDBG_EDGE_VALUE, true};
         PUSH(b->uses, use);
     }
 }
@@ -717,8 +934,9 @@ static uint64_t string_size(struct wetdbg_state *state, uint64_t address)
     return size;
 }
 
-static void use_call(struct brute *b, wetdbg_time t, bool sent)
+static void use_call(struct brute *b, wetdbg_time t, unsigned uses)
 {
+    bool sent = uses != CALL_USES;
     static const unsigned gprs[] = {INS_RDI, INS_RSI, INS_RDX, 10, 8, 9};
     struct wetdbg_state *state;
 
@@ -736,10 +954,14 @@ static void use_call(struct brute *b, wetdbg_time t, bool sent)
         if (sent != (*at == '>'))
             continue;
         use_gpr(b, gprs[a], *at == 'v' ? WETDBG_EDGE_VALUE : WETDBG_EDGE_ADDRESS);
+        if (uses == BUFFER_USES)
+            continue;
         if (*at == 's')
             use_memory(b, value, string_size(state, value));
         if (*at == '>' || *at == '<')
             use_memory(b, value, next);
+        if (*at == '*')
+            use_memory(b, value, next * 16);
         if (*at == '[') {
             use_memory(b, value, strtoull(at + 1, NULL, 10));
             at = strchr(at, ']');
@@ -778,10 +1000,10 @@ static void step_data(struct brute *b, wetdbg_time t, bool bypass)
         b->instances[t].uses[f] = b->uses.count;
         use_flow(b, t, info, f);
     }
-    for (unsigned f = info->flow_count; f <= INS_FLOW_MAX + 1; f++) {
+    for (unsigned f = info->flow_count; f <= INS_FLOW_MAX + 2; f++) {
         b->instances[t].uses[f] = b->uses.count;
-        if (info->klass == INS_SYSCALL && (f == CALL_USES || f == SENT_USES))
-            use_call(b, t, f == SENT_USES);
+        if (info->klass == INS_SYSCALL && f >= CALL_USES && f <= BUFFER_USES)
+            use_call(b, t, f);
     }
     note_push(b, t);
     for (unsigned f = 0; f < info->flow_count; f++)
@@ -871,6 +1093,12 @@ void brute_free(struct brute *b)
     free(b->saves.at);
     free(b->edges.at);
     free(b->instances);
+    for (size_t i = 0; i < b->queues.count; i++) {
+        free(b->queues.at[i].defs.at);
+        free(b->queues.at[i].messages.at);
+    }
+    free(b->queues.at);
+    free(b->shown.at);
     free(b->memory.keys);
     free(b->memory.values);
     free(b->moved.keys);
@@ -923,7 +1151,7 @@ static void reach_use(struct search *s, wetdbg_time user, const struct use *use)
         }
         const struct def *def = &s->b->defs.at[d];
         unsigned kinds = 0;
-        if (def->flow != KERNEL_FLOW)
+        if (def->flow != KERNEL_FLOW && def->flow != SENT_FLOW)
             kinds = fake_step(s->b->wet, def->time)->info->flows[def->flow].kinds;
         if (!def->is_memory && (kinds & INS_FLOW_STACK || (kinds & INS_FLOW_STACK_ADDRESS &&
                                                            use->edge == WETDBG_EDGE_ADDRESS)))
@@ -1094,8 +1322,14 @@ static void reach_def(struct search *s, uint32_t d)
     const struct instance *in = &s->b->instances[def.time];
 
     bool is_call = fake_step(s->b->wet, def.time)->info->klass == INS_SYSCALL;
-    if (is_call && (def.flow == KERNEL_FLOW || def.flow == 0))
+    if (is_call && (def.flow == KERNEL_FLOW || def.flow == SENT_FLOW || def.flow == 0))
         reach_flow(s, def.time, CALL_USES);
+    if (def.flow == SENT_FLOW)
+        reach_flow(s, def.time, BUFFER_USES);
+    if (def.source) {
+        const struct use passed = {def.place, def.source, WETDBG_EDGE_VALUE, true};
+        reach_use(s, def.time, &passed);
+    }
     if (def.flow == KERNEL_FLOW || is_call)
         return;
     const struct ins_info *info = fake_step(s->b->wet, def.time)->info;

@@ -4,6 +4,7 @@
 #define TESTS_SLICER_FAKE_PRIV_H
 
 #include <stdlib.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 
 #include "tests/slicer/fake_wet.h"
@@ -35,6 +36,17 @@ struct fake_event {
     size_t off; /* of its entry, in u64 of event_words */
 };
 
+#define FAKE_SPANS_MAX 8
+
+/* What a call that is being made does with bytes. */
+struct fake_passing {
+    bool is_call, is_peek;
+    struct fake_end from, to;
+    struct iovec spans[FAKE_SPANS_MAX];
+    unsigned span_count;
+    size_t first; /* of its happenings */
+};
+
 /* A thread that runs, or did. */
 struct fake_task {
     pid_t tid;
@@ -44,6 +56,7 @@ struct fake_task {
     wetdbg_time call;     /* of a blocked one */
     uint64_t cleared_tid; /* zeroed when it ends; 0 if nothing is */
     size_t thread;        /* in threads */
+    struct fake_passing passing;
 };
 
 struct wetdbg {
@@ -58,6 +71,7 @@ struct wetdbg {
     VEC(struct undo) undo;
     VEC(uint8_t) undo_bytes;
     VEC(struct fake_happening) happenings;
+    VEC(struct fake_object) objects;
     VEC(struct wetdbg_thread) threads;
     VEC(uint32_t) executors;                /* thread of each step */
     struct fake_task tasks[FAKE_TASKS_MAX]; /* by slot */
@@ -79,6 +93,11 @@ struct wetdbg {
     VEC(struct wetdbg_jump) jumps;
     VEC(size_t) first_execs, first_events, first_slots;
 };
+
+/* fake_channels.c: a call is about to be made; it has come back. */
+void fake_channels_enter(struct wetdbg *wet, uint32_t slot);
+void fake_channels_exit(struct wetdbg *wet, uint32_t slot, wetdbg_time call,
+                        const struct user_regs_struct *before, uint64_t result);
 
 struct evq_regs fake_queue_regs(const struct user_regs_struct *regs);
 

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -150,14 +151,63 @@ struct effect {
     uint64_t real;          /* what was written */
 };
 
-static unsigned syscall_effects(const struct user_regs_struct *in, uint64_t result,
-                                struct effect out[3])
+#define EFFECTS_MAX 8
+
+/* What lies at the pieces of a list, as far as the call came. */
+static unsigned list_effects(const struct wetdbg *wet, uint64_t list, uint64_t count,
+                             uint64_t result, struct effect *out)
+{
+    unsigned n = 0;
+
+    for (uint64_t i = 0; i < count && n < EFFECTS_MAX; i++) {
+        uint64_t piece[2];
+        if (pread(wet->memory, piece, sizeof(piece), (off_t)(list + 16 * i)) != sizeof(piece))
+            break;
+        uint64_t size = piece[1] < result ? piece[1] : result;
+        result -= size;
+        out[n++] = (struct effect){piece[0], size, size};
+    }
+    return n;
+}
+
+static unsigned syscall_effects(const struct wetdbg *wet, const struct user_regs_struct *in,
+                                uint64_t result, struct effect out[EFFECTS_MAX])
 {
     bool failed = result > -4096ULL;
     unsigned n = 0;
 
     switch (in->orig_rax) {
+    case SYS_readv:
+    case SYS_preadv:
+    case SYS_preadv2:
+        n = list_effects(wet, in->rsi, in->rdx, result, out);
+        break;
+    case SYS_recvmsg: {
+        uint64_t message[7] = {0};
+        if (pread(wet->memory, message, sizeof(message), (off_t)in->rsi) == sizeof(message))
+            n = list_effects(wet, message[2], message[3], result, out);
+        break;
+    }
+    case SYS_pipe:
+    case SYS_pipe2:
+        out[n++] = (struct effect){in->rdi, 8, 8};
+        break;
+    case SYS_socketpair:
+        out[n++] = (struct effect){in->r10, 8, 8};
+        break;
+    case SYS_sendfile:
+        if (in->rdx)
+            out[n++] = (struct effect){in->rdx, 8, 8};
+        break;
+    case SYS_splice:
+    case SYS_copy_file_range:
+        if (in->rsi)
+            out[n++] = (struct effect){in->rsi, 8, 8};
+        if (in->r10)
+            out[n++] = (struct effect){in->r10, 8, 8};
+        break;
     case SYS_read:
+    case SYS_recvfrom:
     case SYS_pread64:
         out[n++] = (struct effect){in->rsi, in->rdx, failed ? 0 : result};
         break;
@@ -394,13 +444,13 @@ static void keep_exit(struct wetdbg *wet, uint32_t slot, wetdbg_time call,
                       const struct user_regs_struct *before, const struct user_regs_struct *after)
 {
     struct user_regs_struct in = *before;
-    struct effect effects[3];
+    struct effect effects[EFFECTS_MAX];
     struct evq_regs queue = fake_queue_regs(after);
     int32_t number = (int32_t)before->rax;
 
     in.orig_rax = before->rax;
     size_t off = push_entry(wet, slot, EVQ_SYSCALL_EXIT, number, after);
-    unsigned count = syscall_effects(&in, after->rax, effects);
+    unsigned count = syscall_effects(wet, &in, after->rax, effects);
     for (unsigned i = 0; i < count; i++) {
         push_memory(wet, effects[i].address, effects[i].size);
         happen_write(wet, slot, call, effects[i].address, effects[i].real);
@@ -410,6 +460,7 @@ static void keep_exit(struct wetdbg *wet, uint32_t slot, wetdbg_time call,
         push_op(wet, EVQ_OP_MAP, after->rax, size, NULL, 0);
         happen_write(wet, slot, call, after->rax, size);
     }
+    fake_channels_exit(wet, slot, call, before, after->rax);
     push_op(wet, EVQ_OP_REGS, 0, 0, &queue, sizeof(queue));
     close_entry(wet, off);
     if (after->rax == 0)
@@ -583,12 +634,14 @@ static int finish_call(struct wetdbg *wet, uint32_t slot, int status)
 static void keep_buffers(struct wetdbg *wet, const struct user_regs_struct *call)
 {
     struct user_regs_struct in = *call;
-    struct effect effects[3];
+    struct effect effects[EFFECTS_MAX];
 
     in.orig_rax = call->rax;
-    unsigned count = syscall_effects(&in, 0, effects);
+    unsigned count = syscall_effects(wet, &in, INT64_MAX, effects);
     for (unsigned i = 0; i < count; i++)
         keep_undo(wet, effects[i].address, effects[i].size);
+    if (call->rax == SYS_munmap || (call->rax == SYS_mmap && call->r10 & MAP_FIXED))
+        keep_undo(wet, call->rdi, call->rsi);
 }
 
 static int step_call(struct wetdbg *wet, uint32_t slot)
@@ -599,6 +652,7 @@ static int step_call(struct wetdbg *wet, uint32_t slot)
     keep_output(wet, &task->regs);
     keep_buffers(wet, &task->regs);
     task->call = wet->steps.count;
+    fake_channels_enter(wet, slot);
     if (ptrace(PTRACE_SINGLESTEP, task->tid, 0, 0))
         return FAILS;
     int came = task->regs.rax == SYS_exit ? wait_for(task, &status) + 1 : wait_soon(task, &status);

@@ -32,6 +32,11 @@ const struct fake_happening *fake_happenings(const struct wetdbg *wet, size_t *c
     return wet->happenings.at;
 }
 
+const struct fake_object *fake_object(const struct wetdbg *wet, uint32_t object)
+{
+    return &wet->objects.at[object];
+}
+
 /* ---- the end of the run ---- */
 
 static void take_picture(struct wetdbg *wet)
@@ -291,12 +296,12 @@ void wetdbg_close(struct wetdbg *wet)
     for (size_t i = 0; i < wet->regions.count; i++)
         free(wet->regions.at[i].bytes);
     void *all[] = {
-        wet->code.at,         wet->steps.at,       wet->regs.at,       wet->slots.at,
-        wet->undo.at,         wet->undo_bytes.at,  wet->happenings.at, wet->threads.at,
-        wet->executors.at,    wet->outputs.at,     wet->regions.at,    wet->fake_events.at,
-        wet->event_words.at,  wet->mappings.at,    wet->nodes.at,      wet->execs.at,
-        wet->exec_slots.at,   wet->events.at,      wet->intervals.at,  wet->first_execs.at,
-        wet->first_events.at, wet->first_slots.at, wet->jumps.at};
+        wet->code.at,        wet->steps.at,        wet->regs.at,        wet->slots.at,
+        wet->undo.at,        wet->undo_bytes.at,   wet->happenings.at,  wet->threads.at,
+        wet->executors.at,   wet->objects.at,      wet->outputs.at,     wet->regions.at,
+        wet->fake_events.at, wet->event_words.at,  wet->mappings.at,    wet->nodes.at,
+        wet->execs.at,       wet->exec_slots.at,   wet->events.at,      wet->intervals.at,
+        wet->first_execs.at, wet->first_events.at, wet->first_slots.at, wet->jumps.at};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         free(all[i]);
     mdl_free(wet->model);
@@ -505,29 +510,46 @@ const struct wetdbg_thread *wetdbg_thread_of(const struct wetdbg *wet, uint32_t 
     return NULL;
 }
 
-static int read_byte(const struct wetdbg_state *state, uint64_t address, uint8_t *byte)
+/* The part of a range of memory that one region has. */
+static size_t read_region(const struct wetdbg_state *state, const struct region *region,
+                          uint64_t address, uint8_t *bytes, size_t size)
 {
     const struct wetdbg *wet = state->wet;
 
-    for (size_t i = 0; i < wet->regions.count; i++)
-        if (address >= wet->regions.at[i].start && address < wet->regions.at[i].end &&
-            wet->regions.at[i].prot) {
-            *byte = wet->regions.at[i].bytes[address - wet->regions.at[i].start];
-            for (size_t u = wet->undo.count; u-- > 0 && wet->undo.at[u].time >= state->time;)
-                if (address - wet->undo.at[u].address < wet->undo.at[u].size)
-                    *byte =
-                        wet->undo_bytes.at[wet->undo.at[u].off + address - wet->undo.at[u].address];
-            return 0;
-        }
-    return wetdbg_fail(-EFAULT, "nothing is mapped at 0x%llx", (unsigned long long)address);
+    if (size > region->end - address)
+        size = (size_t)(region->end - address);
+    memcpy(bytes, region->bytes + (address - region->start), size);
+    for (size_t u = wet->undo.count; u-- > 0 && wet->undo.at[u].time >= state->time;) {
+        const struct undo *undo = &wet->undo.at[u];
+        uint64_t from = undo->address > address ? undo->address : address;
+        uint64_t end = undo->address + undo->size < address + size ? undo->address + undo->size
+                                                                   : address + size;
+        if (from < end)
+            memcpy(bytes + (from - address), wet->undo_bytes.at + undo->off + from - undo->address,
+                   end - from);
+    }
+    return size;
 }
 
 int wetdbg_state_read(struct wetdbg_state *state, uint64_t address, void *bytes, size_t size)
 {
-    int err = 0;
-    for (size_t i = 0; i < size && !err; i++)
-        err = read_byte(state, address + i, (uint8_t *)bytes + i);
-    return err;
+    const struct wetdbg *wet = state->wet;
+    uint8_t *to = bytes;
+
+    while (size) {
+        size_t count = 0;
+        for (size_t i = 0; i < wet->regions.count && !count; i++) {
+            const struct region *region = &wet->regions.at[i];
+            if (address >= region->start && address < region->end && region->prot)
+                count = read_region(state, region, address, to, size);
+        }
+        if (!count)
+            return wetdbg_fail(-EFAULT, "nothing is mapped at 0x%llx", (unsigned long long)address);
+        address += count;
+        to += count;
+        size -= count;
+    }
+    return 0;
 }
 
 int wetdbg_state_mappings(struct wetdbg_state *state, const struct wetdbg_mapping **list,

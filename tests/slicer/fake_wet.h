@@ -46,7 +46,25 @@ enum fake_kind {
                       * what that returned */
     FAKE_THREAD,  /* a thread began in slot `other` */
     FAKE_HANDLER, /* a handler was called: its frame is size bytes at address, which is rsp */
-    FAKE_HANDLER_END /* rt_sigreturn with the ucontext at address */
+    FAKE_HANDLER_END, /* rt_sigreturn with the ucontext at address */
+    /* What the call at `call` did with bytes of files, pipes and sockets: */
+    FAKE_SENT,   /* it put size bytes at address into `to` */
+    FAKE_TAKEN,  /* it took those, which it wrote, from `from` */
+    FAKE_COPIED, /* it put size bytes of `from` into `to` */
+    FAKE_SHOWN,  /* size bytes at address are those of `from` from now on */
+    FAKE_HIDDEN, /* size bytes at address are nothing's any more */
+    FAKE_CUT,    /* `to` ends at its offset */
+};
+
+/* An object of the kernel, and where in it; queues have no offsets. */
+struct fake_end {
+    uint32_t object; /* UINT32_MAX: none that is known */
+    uint64_t offset;
+};
+struct fake_object {
+    uint64_t device, inode;
+    uint32_t peer; /* of a socket */
+    bool is_queue, has_messages;
 };
 
 struct fake_happening {
@@ -59,8 +77,12 @@ struct fake_happening {
     uint64_t clone_args;               /* THREAD: address of clone3's; 0: clone */
     bool stack_is_given, tls_is_given; /* THREAD: by the arguments */
     uint64_t fault_pc;                 /* HANDLER: of the instruction that faulted; 0: none did */
-    bool is_own; /* HANDLER: the instruction `time`, a call, sent the signal to its thread */
+    struct fake_end from, to;
+    bool is_peek;    /* what was taken is still there */
+    bool is_message; /* a message begins */
+    bool is_own;     /* HANDLER: the instruction `time`, a call, sent the signal to its thread */
 };
+const struct fake_object *fake_object(const struct wetdbg *wet, uint32_t object);
 const struct fake_happening *fake_happenings(const struct wetdbg *wet, size_t *count);
 
 #endif

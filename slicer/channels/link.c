@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The run's calls in the order in which they ended, over what files and pipes hold of its own bytes.
+ *
+ * A pipe is as long as all that was ever put into it: who reads takes the bytes behind those that were
+ * taken before. So a write that waits for its reader, and ends after it, needs nothing special.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "common/bisect.h"
+#include "slicer/channels/channels_priv.h"
+#include "slicer/channels/contents.h"
+#include "slicer/channels/names.h"
+
+#define PATHS_MAX    4096 /* that are read; files of further ones are each their own */
+#define MAPPINGS_MAX 1024 /* shared ones at a time; what others show is not followed */
+#define BASE_MAX     32
+
+/* A pipe's or a pair's one way. */
+struct way {
+    struct sent {
+        uint32_t sender;
+        uint64_t start; /* in all that was put in */
+    } * list;
+    size_t count, capacity;
+    uint64_t sent, taken;
+    size_t next; /* message that is taken next */
+};
+
+struct mapping {
+    uint64_t address, size, offset;
+    uint32_t object;
+};
+
+struct linker {
+    struct slc_channels *channels;
+    struct slc_contents contents;
+    struct slc_names names;
+    struct slc_path *paths;
+    size_t path_count;
+    uint32_t *objects; /* by file */
+    uint64_t *ends;    /* by object: the file's length, or SLC_OFFSET_UNKNOWN */
+    size_t end_capacity;
+    char **directories; /* by file: its path, once it is known */
+    struct way *ways;   /* by fifo */
+    struct mapping *mappings;
+    size_t mapping_count, mapping_capacity;
+    unsigned moves; /* chdirs so far */
+    struct slc_link *found;
+    size_t found_count, found_capacity;
+    uint32_t *receivers; /* of found links */
+    size_t receiver_capacity;
+};
+
+/* ---- links ---- */
+
+static int link_add(struct linker *linker, uint32_t receiver, struct slc_link link)
+{
+    if (link.size == 0 || linker->found_count >= SLC_LINKS_MAX)
+        return 0;
+    struct slc_link *last = linker->found_count ? &linker->found[linker->found_count - 1] : NULL;
+    if (last && linker->receivers[linker->found_count - 1] == receiver &&
+        last->sender == link.sender && last->offset + last->size == link.offset &&
+        last->from + last->size == link.from) {
+        last->size += link.size;
+        return 0;
+    }
+    if (wd_grow(linker->found, linker->found_capacity, linker->found_count + 1) ||
+        wd_grow(linker->receivers, linker->receiver_capacity, linker->found_count + 1))
+        return -ENOMEM;
+    linker->receivers[linker->found_count] = receiver;
+    linker->found[linker->found_count++] = link;
+    return 0;
+}
+
+/* Those of one receiver stand side by side already; now they are sorted by its number. */
+static int sort_links(struct linker *linker)
+{
+    struct slc_channels *channels = linker->channels;
+    uint32_t *first = calloc(channels->count + 2, sizeof(*first));
+
+    channels->links = malloc((linker->found_count + 1) * sizeof(*channels->links));
+    channels->link_count = linker->found_count;
+    if (!first || !channels->links) {
+        free(first);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < linker->found_count; i++)
+        first[linker->receivers[i] + 2]++;
+    for (size_t i = 2; i < channels->count + 2; i++)
+        first[i] += first[i - 1];
+    for (size_t i = 0; i < linker->found_count; i++)
+        channels->links[first[linker->receivers[i] + 1]++] = linker->found[i];
+    channels->first_links = first;
+    return 0;
+}
+
+/* ---- objects ---- */
+
+static int object_new(struct linker *linker, uint64_t end, uint32_t *object)
+{
+    *object = slc_contents_object(&linker->contents);
+    if (*object == SLC_NO_OBJECT ||
+        wd_grow(linker->ends, linker->end_capacity, (size_t)*object + 1))
+        return -ENOMEM;
+    linker->ends[*object] = end;
+    return 0;
+}
+
+/* The object of a file: of those without a path each has its own. */
+static int object_of(struct linker *linker, uint32_t file, uint32_t *object)
+{
+    *object = linker->objects[file];
+    if (*object != SLC_NO_OBJECT)
+        return 0;
+    bool is_empty = slc_files_get(linker->channels->files, file)->kind == SLC_FILE_MEMORY;
+    int err = object_new(linker, is_empty ? 0 : SLC_OFFSET_UNKNOWN, &linker->objects[file]);
+    *object = linker->objects[file];
+    return err;
+}
+
+/* The part [offset, end) of a file that a live mapping shows, of those the first one; NULL: none. */
+static const struct mapping *find_mapping(const struct linker *linker, uint32_t object,
+                                          uint64_t offset, uint64_t end)
+{
+    const struct mapping *found = NULL;
+
+    for (size_t i = 0; i < linker->mapping_count; i++) {
+        const struct mapping *mapping = &linker->mappings[i];
+        if (mapping->object == object && mapping->offset < end &&
+            offset < mapping->offset + mapping->size && (!found || mapping->offset < found->offset))
+            found = mapping;
+    }
+    return found;
+}
+
+static int take_stored(struct linker *linker, uint32_t receiver, uint32_t object, uint64_t offset,
+                       uint64_t end, uint64_t base)
+{
+    struct slc_extent extent;
+    uint64_t at;
+    int err = 0;
+
+    while (!err && slc_contents_next(&linker->contents, object, offset, end, &at, &extent)) {
+        err = link_add(linker, receiver,
+                       (struct slc_link){at - base, extent.end, extent.from, extent.sender});
+        offset = at + extent.end;
+    }
+    return err;
+}
+
+/* Links what a call got of a file: of what a mapping shows, its memory. */
+static int take_file(struct linker *linker, uint32_t receiver, uint32_t object, uint64_t offset,
+                     uint64_t size)
+{
+    uint64_t base = offset, end = offset + size;
+    const struct mapping *mapping;
+    int err = 0;
+
+    if (offset == SLC_OFFSET_UNKNOWN || end < offset)
+        return 0;
+    while (!err && offset < end && (mapping = find_mapping(linker, object, offset, end))) {
+        uint64_t from = mapping->offset > offset ? mapping->offset : offset;
+        uint64_t behind =
+            mapping->offset + mapping->size < end ? mapping->offset + mapping->size : end;
+        err = take_stored(linker, receiver, object, offset, from, base);
+        if (!err)
+            err = link_add(linker, receiver,
+                           (struct slc_link){from - base, behind - from,
+                                             mapping->address + (from - mapping->offset),
+                                             SLC_NO_CALL});
+        offset = behind;
+    }
+    return err ? err : take_stored(linker, receiver, object, offset, end, base);
+}
+
+static int put_file(struct linker *linker, uint32_t sender, uint32_t object,
+                    const struct slc_transfer *transfer)
+{
+    uint64_t *end = &linker->ends[object], offset = transfer->offset;
+
+    if (transfer->is_append && *end != SLC_OFFSET_UNKNOWN)
+        offset = *end;
+    if (offset == SLC_OFFSET_UNKNOWN || offset + transfer->size < offset) {
+        if (!transfer->is_append) /* it may have been anywhere */
+            slc_contents_cut(&linker->contents, object, 0);
+        return 0;
+    }
+    if (transfer->is_append || (*end != SLC_OFFSET_UNKNOWN && *end < offset + transfer->size))
+        *end = offset + transfer->size;
+    return slc_contents_put(&linker->contents, object, offset, transfer->size, sender, 0);
+}
+
+/* ---- pipes and pairs ---- */
+
+static bool is_foreign(const struct linker *linker, uint32_t fifo, uint64_t event)
+{
+    return slc_files_fifo(linker->channels->files, fifo)->foreign <= event;
+}
+
+static int put_fifos(struct linker *linker)
+{
+    const struct slc_channels *channels = linker->channels;
+
+    for (size_t i = 0; i < channels->count; i++) {
+        uint32_t sender = channels->order[i];
+        const struct slc_transfer *transfer = &channels->list[sender];
+        if (transfer->kind != SLC_TRANSFER_WRITE && transfer->kind != SLC_TRANSFER_PASS)
+            continue;
+        uint32_t fifo = slc_files_get(channels->files, transfer->file)->writes_fifo;
+        if (fifo == SLC_NO_FIFO || transfer->size >= SLC_SENT_MAX)
+            continue;
+        struct way *way = &linker->ways[fifo];
+        if (wd_grow(way->list, way->capacity, way->count + 1))
+            return -ENOMEM;
+        way->list[way->count++] = (struct sent){sender, way->sent};
+        way->sent += transfer->size;
+    }
+    return 0;
+}
+
+/* Takes bytes of a way from `start` on. */
+static int take_bytes(struct linker *linker, uint32_t receiver, const struct way *way,
+                      uint64_t start, uint64_t size)
+{
+    size_t at = wd_bisect(0, way->count, i, way->list[i].start <= start);
+    int err = 0;
+
+    for (at -= at > 0; at < way->count && way->list[at].start < start + size && !err; at++) {
+        const struct sent *sent = &way->list[at];
+        uint64_t behind = at + 1 < way->count ? way->list[at + 1].start : way->sent;
+        uint64_t from = sent->start > start ? sent->start : start;
+        uint64_t end = behind < start + size ? behind : start + size;
+        if (from < end)
+            err = link_add(
+                linker, receiver,
+                (struct slc_link){from - start, end - from, from - sent->start, sent->sender});
+    }
+    return err;
+}
+
+static int take_fifo(struct linker *linker, uint32_t receiver, uint32_t fifo,
+                     const struct slc_transfer *transfer)
+{
+    struct way *way = &linker->ways[fifo];
+    uint64_t start = way->taken, size = transfer->size;
+
+    if (is_foreign(linker, fifo, transfer->ended) || size >= SLC_SENT_MAX)
+        return 0;
+    if (slc_files_fifo(linker->channels->files, fifo)->has_messages) {
+        if (way->next >= way->count)
+            return 0;
+        const struct sent *sent = &way->list[way->next];
+        uint64_t room = linker->channels->list[sent->sender].size;
+        start = sent->start;
+        size = size < room ? size : room;
+        way->next += !transfer->is_peek;
+    } else if (!transfer->is_peek) {
+        way->taken += size;
+    }
+    return take_bytes(linker, receiver, way, start, size);
+}
+
+/* ---- paths ---- */
+
+static bool needs_path(const struct slc_channels *channels, const struct slc_transfer *transfer,
+                       const uint64_t *last_read)
+{
+    switch (transfer->kind) {
+    case SLC_TRANSFER_NAME:
+        return channels->is_written[transfer->file] ||
+               last_read[transfer->file] > channels->first_named;
+    case SLC_TRANSFER_RENAME:
+    case SLC_TRANSFER_LINK:
+    case SLC_TRANSFER_UNLINK:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* When each file was last read, by event. */
+static uint64_t *find_reads(const struct slc_channels *channels)
+{
+    uint64_t *last = calloc(slc_files_count(channels->files) + 1, sizeof(*last));
+
+    for (size_t i = 0; last && i < channels->count; i++) {
+        const struct slc_transfer *transfer = &channels->list[i];
+        uint32_t file = transfer->kind == SLC_TRANSFER_PASS ? transfer->from_file : transfer->file;
+        if ((transfer->kind <= SLC_TRANSFER_MAP || transfer->kind == SLC_TRANSFER_PASS) &&
+            transfer->kind != SLC_TRANSFER_WRITE && last[file] < transfer->ended)
+            last[file] = transfer->ended;
+    }
+    return last;
+}
+
+static int ask_path(struct linker *linker, size_t *capacity, wetdbg_time time, uint64_t address)
+{
+    if (linker->path_count >= PATHS_MAX || !address)
+        return 0;
+    if (wd_grow(linker->paths, *capacity, linker->path_count + 1))
+        return -ENOMEM;
+    linker->paths[linker->path_count++] = (struct slc_path){.time = time, .address = address};
+    return 0;
+}
+
+/* Reads the paths that matter: of files that were written, of others read after that, and of what
+ * gave files other names. */
+static int read_paths(struct linker *linker)
+{
+    const struct slc_channels *channels = linker->channels;
+    uint64_t *last_read = find_reads(channels);
+    size_t capacity = 0;
+    int err = last_read ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < channels->count && !err; i++) {
+        const struct slc_transfer *transfer = &channels->list[i];
+        bool is_open = transfer->kind == SLC_TRANSFER_NAME;
+        if (!needs_path(channels, transfer, last_read))
+            continue;
+        err = ask_path(linker, &capacity, transfer->time,
+                       is_open ? slc_files_get(channels->files, transfer->file)->path_address
+                               : transfer->address);
+        if (!err && transfer->kind != SLC_TRANSFER_UNLINK && !is_open)
+            err = ask_path(linker, &capacity, transfer->time, transfer->to_address);
+    }
+    free(last_read);
+    return err ? err : slc_paths_read(channels->wet, linker->paths, linker->path_count);
+}
+
+/* Whether paths can tell anything: a file was written by one descriptor and read by another. */
+static bool matters(const struct slc_channels *channels)
+{
+    for (size_t i = 0; i < channels->count; i++) {
+        const struct slc_transfer *transfer = &channels->list[i];
+        uint32_t file = transfer->kind == SLC_TRANSFER_PASS ? transfer->from_file : transfer->file;
+        if (file == SLC_NO_FILE || transfer->ended < channels->first_named ||
+            (transfer->kind != SLC_TRANSFER_READ && transfer->kind != SLC_TRANSFER_MAP &&
+             transfer->kind != SLC_TRANSFER_PASS))
+            continue;
+        if (slc_files_get(channels->files, file)->kind == SLC_FILE_PATH)
+            return true;
+    }
+    return false;
+}
+
+/* The whole path of a text; NULL if it is not known, or memory is short (*err). */
+static char *whole_path(const struct linker *linker, wetdbg_time time, uint64_t address,
+                        uint32_t directory, int *err)
+{
+    const char *text = slc_paths_find(linker->paths, linker->path_count, time, address);
+    char base[BASE_MAX];
+
+    if (!text)
+        return NULL;
+    snprintf(base, sizeof(base), "@%u", linker->moves); /* whatever the current directory is */
+    if (directory != SLC_NO_FILE)
+        snprintf(base, sizeof(base), "#%u", directory);
+    const char *known = directory == SLC_NO_FILE ? NULL : linker->directories[directory];
+    char *path = slc_path_join(known ? known : base, text);
+    *err = path ? 0 : -ENOMEM;
+    return path;
+}
+
+static int pass_name(struct linker *linker, const struct slc_transfer *transfer)
+{
+    const struct slc_file *file = slc_files_get(linker->channels->files, transfer->file);
+    int err = 0;
+    char *path = whole_path(linker, transfer->time, file->path_address, file->directory, &err);
+    uint32_t *object = path ? slc_names_object(&linker->names, path) : NULL;
+
+    if (path && !object)
+        err = -ENOMEM;
+    if (object && !err) {
+        if (*object == SLC_NO_OBJECT || file->is_new)
+            err = object_new(linker, file->is_new ? 0 : SLC_OFFSET_UNKNOWN, object);
+        linker->objects[transfer->file] = *object;
+    }
+    free(linker->directories[transfer->file]);
+    linker->directories[transfer->file] = path;
+    return err;
+}
+
+static int rename_object(struct linker *linker, const char *from, const char *to, bool is_exchange,
+                         bool is_link)
+{
+    const uint32_t *at = slc_names_object(&linker->names, from);
+    uint32_t moved = at ? *at : SLC_NO_OBJECT;
+    int err = at ? 0 : -ENOMEM;
+
+    if (!err && moved == SLC_NO_OBJECT && is_link)
+        err = object_new(linker, SLC_OFFSET_UNKNOWN, &moved);
+    uint32_t *target = err ? NULL : slc_names_object(&linker->names, to);
+    if (!target)
+        return -ENOMEM;
+    uint32_t other = *target;
+    *target = moved;
+    uint32_t *source = slc_names_object(&linker->names, from);
+    if (!source)
+        return -ENOMEM;
+    *source = is_link ? moved : is_exchange ? other : SLC_NO_OBJECT;
+    return 0;
+}
+
+#define EXCHANGE 2 /* a flag of renameat2 */
+
+static int pass_rename(struct linker *linker, const struct slc_transfer *transfer)
+{
+    int err = 0;
+    char *from = whole_path(linker, transfer->time, transfer->address, transfer->file, &err);
+    char *to = NULL;
+
+    if (!err)
+        to = whole_path(linker, transfer->time, transfer->to_address, transfer->to_directory, &err);
+    if (from && to && !err && strcmp(from, to) != 0)
+        err = rename_object(linker, from, to, transfer->count & EXCHANGE,
+                            transfer->kind == SLC_TRANSFER_LINK);
+    free(from);
+    free(to);
+    return err;
+}
+
+static int pass_unlink(struct linker *linker, const struct slc_transfer *transfer)
+{
+    int err = 0;
+    char *path = whole_path(linker, transfer->time, transfer->address, transfer->file, &err);
+    uint32_t *object = path ? slc_names_object(&linker->names, path) : NULL;
+
+    if (object)
+        *object = SLC_NO_OBJECT;
+    if (path && !object)
+        err = -ENOMEM;
+    free(path);
+    return err;
+}
+
+/* ---- mappings ---- */
+
+/* What leaves memory stays in the file. */
+static int pass_unmap(struct linker *linker, uint32_t number, const struct slc_transfer *transfer)
+{
+    uint64_t start = transfer->address, end = start + transfer->size;
+    size_t count = linker->mapping_count;
+    int err = 0;
+
+    if (end < start || transfer->size >= SLC_SENT_MAX)
+        return 0;
+    for (size_t i = 0; i < count && !err; i++) {
+        struct mapping is = linker->mappings[i];
+        uint64_t from = is.address > start ? is.address : start;
+        uint64_t to = is.address + is.size < end ? is.address + is.size : end;
+        if (from >= to)
+            continue;
+        err = slc_contents_put(&linker->contents, is.object, is.offset + (from - is.address),
+                               to - from, number, from - start);
+        linker->mappings[i].size = from - is.address;
+        if (!err && wd_grow(linker->mappings, linker->mapping_capacity, linker->mapping_count + 1))
+            err = -ENOMEM;
+        if (!err)
+            linker->mappings[linker->mapping_count++] = (struct mapping){
+                to, is.address + is.size - to, is.offset + (to - is.address), is.object};
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < linker->mapping_count; i++)
+        if (linker->mappings[i].size)
+            linker->mappings[kept++] = linker->mappings[i];
+    linker->mapping_count = kept;
+    return err;
+}
+
+static int pass_map(struct linker *linker, uint32_t number, const struct slc_transfer *transfer)
+{
+    uint32_t object;
+    int err = object_of(linker, transfer->file, &object);
+
+    if (!err)
+        err = take_file(linker, number, object, transfer->offset, transfer->size);
+    if (err || !transfer->is_shared || transfer->size >= SLC_SENT_MAX ||
+        linker->mapping_count >= MAPPINGS_MAX ||
+        transfer->offset + transfer->size < transfer->offset ||
+        transfer->address + transfer->size < transfer->address)
+        return err;
+    if (wd_grow(linker->mappings, linker->mapping_capacity, linker->mapping_count + 1))
+        return -ENOMEM;
+    linker->mappings[linker->mapping_count++] =
+        (struct mapping){transfer->address, transfer->size, transfer->offset, object};
+    return 0;
+}
+
+/* ---- all calls ---- */
+
+static int take(struct linker *linker, uint32_t number, uint32_t file, uint64_t offset)
+{
+    const struct slc_transfer *transfer = &linker->channels->list[number];
+    uint32_t fifo = slc_files_get(linker->channels->files, file)->reads_fifo, object;
+
+    if (fifo != SLC_NO_FIFO)
+        return take_fifo(linker, number, fifo, transfer);
+    int err = object_of(linker, file, &object);
+    return err ? err : take_file(linker, number, object, offset, transfer->size);
+}
+
+static int put(struct linker *linker, uint32_t number)
+{
+    const struct slc_transfer *transfer = &linker->channels->list[number];
+    uint32_t object;
+
+    if (slc_files_get(linker->channels->files, transfer->file)->writes_fifo != SLC_NO_FIFO ||
+        transfer->size >= SLC_SENT_MAX)
+        return 0;
+    int err = object_of(linker, transfer->file, &object);
+    return err ? err : put_file(linker, number, object, transfer);
+}
+
+static int cut(struct linker *linker, const struct slc_transfer *transfer)
+{
+    uint32_t object;
+    int err = object_of(linker, transfer->file, &object);
+
+    if (err)
+        return err;
+    bool is_hole = transfer->kind == SLC_TRANSFER_HOLE;
+    slc_contents_cut(&linker->contents, object, is_hole ? 0 : transfer->offset);
+    linker->ends[object] = is_hole ? SLC_OFFSET_UNKNOWN : transfer->offset;
+    return 0;
+}
+
+static int pass(struct linker *linker, uint32_t number)
+{
+    const struct slc_transfer *transfer = &linker->channels->list[number];
+
+    switch (transfer->kind) {
+    case SLC_TRANSFER_READ:
+        return take(linker, number, transfer->file, transfer->offset);
+    case SLC_TRANSFER_WRITE:
+        return put(linker, number);
+    case SLC_TRANSFER_PASS: {
+        int err = take(linker, number, transfer->from_file, transfer->from_offset);
+        return err ? err : put(linker, number);
+    }
+    case SLC_TRANSFER_MAP:
+        return pass_map(linker, number, transfer);
+    case SLC_TRANSFER_TRUNCATE:
+    case SLC_TRANSFER_HOLE:
+        return cut(linker, transfer);
+    case SLC_TRANSFER_UNMAP:
+        return pass_unmap(linker, number, transfer);
+    case SLC_TRANSFER_NAME:
+        return pass_name(linker, transfer);
+    case SLC_TRANSFER_RENAME:
+    case SLC_TRANSFER_LINK:
+        return pass_rename(linker, transfer);
+    case SLC_TRANSFER_UNLINK:
+        return pass_unlink(linker, transfer);
+    case SLC_TRANSFER_CHDIR:
+        linker->moves++;
+        return 0;
+    }
+    return 0;
+}
+
+static int linker_init(struct linker *linker)
+{
+    const struct slc_channels *channels = linker->channels;
+    size_t files = slc_files_count(channels->files) + 1;
+
+    linker->objects = malloc(files * sizeof(*linker->objects));
+    linker->directories = calloc(files, sizeof(*linker->directories));
+    linker->ways = calloc(slc_files_fifo_count(channels->files) + 1, sizeof(*linker->ways));
+    if (!linker->objects || !linker->directories || !linker->ways)
+        return -ENOMEM;
+    memset(linker->objects, 0xff, files * sizeof(*linker->objects));
+    return 0;
+}
+
+static void linker_fini(struct linker *linker)
+{
+    const struct slc_channels *channels = linker->channels;
+
+    for (uint32_t i = 0; linker->directories && i < slc_files_count(channels->files); i++)
+        free(linker->directories[i]);
+    for (uint32_t i = 0; linker->ways && i < slc_files_fifo_count(channels->files); i++)
+        free(linker->ways[i].list);
+    for (size_t i = 0; i < linker->path_count; i++)
+        free(linker->paths[i].text);
+    slc_contents_fini(&linker->contents);
+    slc_names_fini(&linker->names);
+    free(linker->paths);
+    free(linker->objects);
+    free(linker->ends);
+    free(linker->directories);
+    free(linker->ways);
+    free(linker->mappings);
+    free(linker->found);
+    free(linker->receivers);
+}
+
+int slc_channels_link(struct slc_channels *channels)
+{
+    struct linker linker = {.channels = channels};
+    int err = linker_init(&linker);
+
+    assert(!channels->first_links);
+    if (!err && matters(channels))
+        err = read_paths(&linker);
+    if (!err)
+        err = put_fifos(&linker);
+    for (size_t i = 0; i < channels->count && !err; i++)
+        err = pass(&linker, channels->order[i]);
+    if (!err)
+        err = sort_links(&linker);
+    linker_fini(&linker);
+    return err;
+}

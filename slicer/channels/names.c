@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "slicer/channels/names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "common/bisect.h"
+#include "common/page.h"
+
+#define PATH_BYTES 4096 /* with its zero */
+
+/* ---- reading ---- */
+
+static char *read_text(struct wetdbg_state *state, uint64_t address)
+{
+    char text[PATH_BYTES];
+    size_t bytes = 0;
+
+    while (bytes < sizeof(text)) {
+        size_t room = wd_page_left(address + bytes), left = sizeof(text) - bytes;
+        size_t count = room < left ? room : left;
+        if (wetdbg_state_read(state, address + bytes, &text[bytes], count))
+            return NULL;
+        if (memchr(&text[bytes], 0, count))
+            return strdup(text);
+        bytes += count;
+    }
+    return NULL;
+}
+
+int slc_paths_read(struct wetdbg *wet, struct slc_path *paths, size_t count)
+{
+    struct wetdbg_state *state = NULL;
+    uint64_t interval = 0;
+    int err = 0;
+
+    for (size_t i = 0; i < count && !err; i++) {
+        struct slc_path *path = &paths[i];
+        if (state && wetdbg_interval_at(wet, path->time) != interval) {
+            wetdbg_state_close(state);
+            state = NULL;
+        }
+        if (!state) {
+            interval = wetdbg_interval_at(wet, path->time);
+            err = wetdbg_state_open(wet, path->time, &state);
+        } else if (path->time != paths[i - 1].time) {
+            err = wetdbg_state_advance(state, path->time);
+        }
+        if (!err && path->address)
+            path->text = read_text(state, path->address);
+    }
+    if (state)
+        wetdbg_state_close(state);
+    return err;
+}
+
+const char *slc_paths_find(const struct slc_path *paths, size_t count, wetdbg_time time,
+                           uint64_t address)
+{
+    size_t at = wd_bisect(0, count, i, paths[i].time < time);
+
+    for (; at < count && paths[at].time == time; at++)
+        if (paths[at].address == address)
+            return paths[at].text;
+    return NULL;
+}
+
+char *slc_path_join(const char *base, const char *path)
+{
+    size_t room = strlen(base) + strlen(path) + 2, length = 0;
+    char *joined = malloc(room);
+
+    if (!joined)
+        return NULL;
+    if (*path != '/') {
+        length = strlen(base);
+        memcpy(joined, base, length);
+    }
+    while (*path) {
+        size_t part = strcspn(path, "/");
+        if (*path == '/' || (part == 1 && *path == '.')) {
+            path++;
+            continue;
+        }
+        joined[length++] = '/';
+        memcpy(joined + length, path, part);
+        length += part;
+        path += part;
+    }
+    joined[length] = 0;
+    return joined;
+}
+
+/* ---- what is what ---- */
+
+void slc_names_fini(struct slc_names *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        free(names->list[i].path);
+    free(names->list);
+    wd_index_fini(&names->index);
+    *names = (struct slc_names){0};
+}
+
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = 0;
+
+    for (; *text; text++)
+        hash = wd_hash_u64(hash ^ (unsigned char)*text) ^ hash >> 29;
+    return hash >> 20;
+}
+
+static uint32_t *place_of(const struct slc_names *names, const char *path)
+{
+    return wd_index_find(&names->index, hash_of(path), i, strcmp(names->list[i].path, path) == 0);
+}
+
+static int names_grow(struct slc_names *names)
+{
+    if (wd_grow(names->list, names->capacity, names->count + 1))
+        return -ENOMEM;
+    if ((names->count + 1) * 2 <= names->index.capacity)
+        return 0;
+    if (wd_index_renew(&names->index, names->index.capacity ? 2 * names->index.capacity : 64))
+        return -ENOMEM;
+    for (size_t i = 0; i < names->count; i++)
+        *place_of(names, names->list[i].path) = (uint32_t)i + 1;
+    return 0;
+}
+
+uint32_t *slc_names_object(struct slc_names *names, const char *path)
+{
+    if (names_grow(names))
+        return NULL;
+    uint32_t *place = place_of(names, path);
+    if (*place)
+        return &names->list[*place - 1].object;
+    char *copy = strdup(path);
+    if (!copy)
+        return NULL;
+    names->list[names->count] = (struct slc_name){copy, SLC_NO_OBJECT};
+    *place = (uint32_t)++names->count;
+    return &names->list[names->count - 1].object;
+}

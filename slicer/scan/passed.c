@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "slicer/scan/passed.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "slicer/channels/channels.h"
+#include "slicer/scan/scan.h"
+
+/* ---- values of what is held ---- */
+
+#define PAGE_BITS  12
+#define PAGE_BYTES (1u << PAGE_BITS)
+
+/* The bytes as they were delivered. */
+struct slc_held_page {
+    uint64_t number;
+    uint64_t known[PAGE_BYTES / 64];
+    uint8_t values[PAGE_BYTES];
+};
+
+void slc_held_fini(struct slc_held *held)
+{
+    if (held->wants.table)
+        slc_memory_fini(&held->wants);
+    free(held->pages);
+    wd_index_fini(&held->index);
+    *held = (struct slc_held){0};
+}
+
+static uint32_t *page_place(const struct slc_held *held, uint64_t number)
+{
+    return wd_index_find(&held->index, wd_hash_u64(number) >> 32, i,
+                         held->pages[i].number == number);
+}
+
+static struct slc_held_page *page_find(const struct slc_held *held, uint64_t place)
+{
+    uint32_t at = held->index.capacity ? *page_place(held, place >> PAGE_BITS) : 0;
+    return at ? &held->pages[at - 1] : NULL;
+}
+
+static struct slc_held_page *page_make(struct slc_held *held, uint64_t place)
+{
+    struct slc_held_page *page = page_find(held, place);
+
+    if (page)
+        return page;
+    if (wd_grow(held->pages, held->page_capacity, held->page_count + 1))
+        return NULL;
+    if (2 * (held->page_count + 1) > held->index.capacity) {
+        if (wd_index_renew(&held->index, held->index.capacity ? 2 * held->index.capacity : 16))
+            return NULL;
+        for (size_t i = 0; i < held->page_count; i++)
+            *page_place(held, held->pages[i].number) = (uint32_t)i + 1;
+    }
+    page = &held->pages[held->page_count];
+    memset(page, 0, sizeof(*page));
+    page->number = place >> PAGE_BITS;
+    *page_place(held, page->number) = (uint32_t)++held->page_count;
+    return page;
+}
+
+/* Whether byte `place` is held with another value. */
+static bool has_other_value(const struct slc_held *held, uint64_t place, uint8_t value)
+{
+    const struct slc_held_page *page = page_find(held, place);
+    unsigned off = place % PAGE_BYTES;
+
+    return page && page->known[off / 64] >> off % 64 & 1 && page->values[off] != value;
+}
+
+static int set_value(struct slc_held *held, uint64_t place, uint8_t value)
+{
+    struct slc_held_page *page = page_make(held, place);
+    unsigned off = place % PAGE_BYTES;
+
+    if (!page)
+        return -ENOMEM;
+    page->known[off / 64] |= UINT64_C(1) << off % 64;
+    page->values[off] = value;
+    return 0;
+}
+
+/* The value of a held byte is used once. */
+static bool take_value(struct slc_held *held, uint64_t place, uint8_t *value)
+{
+    struct slc_held_page *page = page_find(held, place);
+    unsigned off = place % PAGE_BYTES;
+
+    if (!page || !(page->known[off / 64] >> off % 64 & 1))
+        return false;
+    page->known[off / 64] &= ~(UINT64_C(1) << off % 64);
+    *value = page->values[off];
+    return true;
+}
+
+/* ---- delivered ---- */
+
+static int carry(struct slc_task *task, struct slc_carried carried)
+{
+    if (wd_grow(task->carried, task->carried_capacity, task->carried_count + 1))
+        return -ENOMEM;
+    task->carried[task->carried_count++] = carried;
+    return 0;
+}
+
+/* How a call delivered bytes, and where they can be looked at. */
+struct delivery {
+    struct slc_channels *channels;
+    uint32_t receiver;
+    const struct slc_transfer *transfer;
+    struct slc_buffers buffers;
+    const struct evq_op *op; /* that has the bytes; NULL: a mapping */
+    const uint8_t *mapped;
+    struct slc_source source; /* of bytes from `source_at` on */
+    uint64_t source_at;
+};
+
+static int find_value(struct delivery *delivery, uint64_t address, uint64_t offset,
+                      struct slc_carried *carried)
+{
+    const struct evq_op *op = delivery->op;
+    int err = 0;
+
+    if (op->op == EVQ_OP_WRITE) {
+        uint64_t off = address - op->range.start;
+        carried->has_value = off < evq_op_payload_bytes(op);
+        if (carried->has_value)
+            carried->value = evq_op_payload(op)[off];
+        return 0;
+    }
+    if (!delivery->mapped)
+        err = slc_channels_mapped(delivery->channels, delivery->receiver, &delivery->mapped);
+    carried->has_value = delivery->mapped != NULL;
+    if (carried->has_value)
+        carried->value = delivery->mapped[offset];
+    return err;
+}
+
+static int receive_byte(struct slc_task *task, struct delivery *delivery, uint64_t address)
+{
+    struct slc_source *source = &delivery->source;
+    struct slc_carried carried = {.is_place = false};
+    uint64_t offset;
+
+    if (!slc_buffers_offset(&delivery->buffers, address, &offset))
+        return 0;
+    if (offset - delivery->source_at >= source->size) {
+        slc_channels_source(delivery->channels, delivery->receiver, offset, source);
+        delivery->source_at = offset;
+    }
+    if (source->kind == SLC_SOURCE_OUTSIDE)
+        return 0;
+    carried.at = source->at + (offset - delivery->source_at);
+    carried.is_place = source->kind == SLC_SOURCE_CALL;
+    int err = carried.is_place ? find_value(delivery, address, offset, &carried) : 0;
+    if (err || (carried.is_place && !carried.has_value))
+        return err; /* who knows */
+    return carry(task, carried);
+}
+
+int slc_passed_receive(struct slc_scan *scan, struct slc_task *task, const struct evq_entry *entry,
+                       const struct evq_op *op, uint64_t first, uint64_t end)
+{
+    struct delivery delivery = {.op = op};
+    int err = slc_session_channels(scan->slice->session, &delivery.channels);
+
+    if (!err)
+        err = slc_channels_receiver(delivery.channels, entry->frame, &delivery.receiver);
+    if (err || delivery.receiver == SLC_NO_CALL)
+        return err;
+    delivery.transfer = slc_channels_call(delivery.channels, delivery.receiver);
+    bool is_mapping = delivery.transfer->kind == SLC_TRANSFER_MAP;
+    if (is_mapping != (op->op == EVQ_OP_MAP) || (!is_mapping && op->op != EVQ_OP_WRITE))
+        return 0;
+    err = slc_channels_buffers(delivery.channels, delivery.receiver, &delivery.buffers);
+    for (uint64_t at = first; !err && slc_memory_next(&scan->memory, &at, end); at++)
+        err = receive_byte(task, &delivery, at);
+    return err;
+}
+
+/* ---- wanted ---- */
+
+static int hold(struct slc_scan *scan, const struct slc_carried *carried,
+                const struct slc_want *want)
+{
+    struct slc_held *held = &scan->held;
+    int err = held->wants.table ? 0 : slc_memory_init(&held->wants, scan->memory.has_wants);
+
+    /* The byte was delivered twice, and not as the same: at most one came from the buffer. */
+    if (!err && carried->has_value && has_other_value(held, carried->at, carried->value)) {
+        struct slc_channels *channels = scan->slice->session->channels;
+        uint32_t sender = slc_channels_sender_of(channels, carried->at);
+        const uint8_t *sent;
+        err = slc_channels_sent(channels, sender, &sent);
+        if (err || !sent ||
+            sent[carried->at - slc_channels_first(channels, sender)] != carried->value)
+            return err;
+        slc_memory_drop(&held->wants, carried->at, 1);
+    }
+    if (!err && carried->has_value)
+        err = set_value(held, carried->at, carried->value);
+    return err ? err : slc_memory_add(&held->wants, carried->at, 1, want);
+}
+
+int slc_passed_want(struct slc_scan *scan, struct slc_task *task, struct slc_want *want)
+{
+    int err = 0;
+
+    want->edge = WETDBG_EDGE_VALUE;
+    for (size_t i = 0; i < task->carried_count && !err; i++) {
+        const struct slc_carried *carried = &task->carried[i];
+        err = carried->is_place ? hold(scan, carried, want)
+                                : slc_memory_add(&scan->memory, carried->at, 1, want);
+    }
+    return err;
+}
+
+/* ---- sent ---- */
+
+struct sending {
+    struct slc_channels *channels;
+    uint32_t sender;
+    const struct slc_transfer *transfer;
+    struct slc_buffers buffers;
+    const uint8_t *sent; /* NULL: not known */
+};
+
+static int find_sent(struct sending *sending)
+{
+    int err = 0;
+
+    if (sending->transfer->kind == SLC_TRANSFER_PASS)
+        return 0;
+    err = slc_channels_sent(sending->channels, sending->sender, &sending->sent);
+    if (!err)
+        err = slc_channels_buffers(sending->channels, sending->sender, &sending->buffers);
+    return err;
+}
+
+/* A byte that the call had in its buffer. */
+static int send_byte(struct slc_scan *scan, struct slc_task *task, const struct sending *sending,
+                     uint64_t offset, const struct slc_want *want, const struct slc_carried *is)
+{
+    struct slc_carried carried = {.is_place = false};
+
+    if (!sending->sent || (is->has_value && sending->sent[offset] != is->value) ||
+        !slc_buffers_address(&sending->buffers, offset, &carried.at))
+        return 0;
+    if (sending->transfer->kind == SLC_TRANSFER_UNMAP)
+        return slc_memory_add(&scan->memory, carried.at, 1, want);
+    task->call_wrote = task->call_sent = true;
+    if (slc_want_merge(&task->pending, want)) {
+        task->pending.location = INS_LOC_COUNT;
+        task->pending_address = carried.at;
+    }
+    return carry(task, carried);
+}
+
+/* A byte that the call got from another descriptor. */
+static int pass_byte(struct slc_task *task, const struct sending *sending, uint64_t offset,
+                     const struct slc_want *want, struct slc_carried carried)
+{
+    struct slc_source source;
+
+    task->call_wrote = true;
+    if (slc_want_merge(&task->pending, want)) {
+        task->pending.location = INS_LOC_COUNT;
+        task->pending_address = 0;
+    }
+    slc_channels_source(sending->channels, sending->sender, offset, &source);
+    carried.at = source.at;
+    carried.is_place = source.kind == SLC_SOURCE_CALL;
+    return source.kind == SLC_SOURCE_OUTSIDE ? 0 : carry(task, carried);
+}
+
+static int send(struct slc_scan *scan, struct slc_task *task, struct sending *sending)
+{
+    uint64_t first = slc_channels_first(sending->channels, sending->sender);
+    uint64_t end = slc_channels_first(sending->channels, sending->sender + 1), at = first;
+    const struct slc_want *want;
+
+    if (!slc_memory_next(&scan->held.wants, &at, end))
+        return 0;
+    int err = find_sent(sending);
+    for (; !err && (want = slc_memory_next(&scan->held.wants, &at, end)); at++) {
+        struct slc_carried carried = {.is_place = true};
+        carried.has_value = take_value(&scan->held, at, &carried.value);
+        if (sending->transfer->kind == SLC_TRANSFER_PASS)
+            err = pass_byte(task, sending, at - first, want, carried);
+        else
+            err = send_byte(scan, task, sending, at - first, want, &carried);
+    }
+    slc_memory_drop(&scan->held.wants, first, end - first);
+    return err;
+}
+
+int slc_passed_send(struct slc_scan *scan, struct slc_task *task, wetdbg_time time)
+{
+    struct slc_channels *channels = scan->slice->session->channels;
+    int err = 0;
+
+    if (slc_held_is_empty(&scan->held))
+        return 0;
+    assert(channels);
+    struct sending sending = {.channels = channels, .sender = slc_channels_sender(channels, time)};
+    while (!err && (sending.transfer = slc_channels_call(channels, sending.sender)) &&
+           sending.transfer->time == time) {
+        err = send(scan, task, &sending);
+        sending.sender++;
+    }
+    return err;
+}
+
+bool slc_passed_concerns(const struct slc_scan *scan, uint64_t k)
+{
+    const struct slc_channels *channels = scan->slice->session->channels;
+    struct slc_memory *wants = (struct slc_memory *)(uintptr_t)&scan->held.wants;
+    uint64_t at = 0;
+
+    if (slc_held_is_empty(&scan->held))
+        return false;
+    while (slc_memory_next(wants, &at, UINT64_MAX)) {
+        uint32_t sender = slc_channels_sender_of(channels, at);
+        if (wetdbg_interval_at(scan->wet, slc_channels_call(channels, sender)->time) == k)
+            return true;
+        at = slc_channels_first(channels, sender + 1);
+    }
+    return false;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Passes 16 bytes through files, pipes, sockets and mappings in many ways and writes out what came
+ * back, 16 bytes for each. Marks are those of bytes.c: each byte of the input is computed on a line of its
+ * own, marked BYTE; behind each MOVES stands, for each byte of the result, the one that it is.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define OUT(n) (out + 16 * (n))
+#define FROM   ((const void *)in)
+#define AT(n)  ((const void *)(in + (n)))
+
+static volatile unsigned char in[16], given = 7;
+static unsigned char out[16 * 21];
+static char path[64], other[64];
+
+/* 0..9, A..F */
+static void fill(void)
+{
+    in[0] = given + 1;   /* BYTE 0 */
+    in[1] = given + 2;   /* BYTE 1 */
+    in[2] = given + 3;   /* BYTE 2 */
+    in[3] = given + 4;   /* BYTE 3 */
+    in[4] = given + 5;   /* BYTE 4 */
+    in[5] = given + 6;   /* BYTE 5 */
+    in[6] = given + 7;   /* BYTE 6 */
+    in[7] = given + 8;   /* BYTE 7 */
+    in[8] = given + 9;   /* BYTE 8 */
+    in[9] = given + 10;  /* BYTE 9 */
+    in[10] = given + 11; /* BYTE A */
+    in[11] = given + 12; /* BYTE B */
+    in[12] = given + 13; /* BYTE C */
+    in[13] = given + 14; /* BYTE D */
+    in[14] = given + 15; /* BYTE E */
+    in[15] = given + 16; /* BYTE F */
+}
+
+static int is_wrong; /* a call did not do what it should */
+
+static void check(long result, long expected)
+{
+    is_wrong |= result != expected;
+}
+
+static void pipes(void)
+{
+    int fds[2];
+
+    check(pipe(fds), 0);
+    check(write(fds[1], FROM, 16), 16);
+    check(read(fds[0], OUT(0), 16), 16);
+    /* MOVES 0123456789ABCDEF */
+    check(write(fds[1], FROM, 5), 5);
+    check(write(fds[1], AT(7), 9), 9);
+    check(read(fds[0], OUT(1), 3), 3);
+    check(read(fds[0], OUT(1) + 4, 11), 11);
+    /* MOVES 012.34789ABCDEF. */
+    const struct iovec parts[2] = {{(void *)AT(8), 6}, {(void *)AT(1), 4}};
+    check(writev(fds[1], parts, 2), 10);
+    const struct iovec places[2] = {{OUT(2) + 12, 3}, {OUT(2), 9}};
+    check(readv(fds[0], places, 2), 10);
+    /* MOVES BCD1234.....89A. */
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static void files(void)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+    check(write(fd, FROM, 16), 16);
+    check(pread(fd, OUT(3), 16, 3), 13);
+    /* MOVES 3456789ABCDEF... */
+    check(pwrite(fd, FROM, 4, 6), 4);
+    check(lseek(fd, 0, SEEK_SET), 0);
+    check(read(fd, OUT(4), 9), 9);
+    check(read(fd, OUT(4) + 9, 7), 7);
+    /* MOVES 0123450123ABCDEF */
+    check(ftruncate(fd, 6), 0);
+    check(ftruncate(fd, 16), 0);
+    check(pread(fd, OUT(5), 16, 0), 16);
+    /* MOVES 012345.......... */
+    close(fd);
+    fd = open(path, O_WRONLY | O_APPEND | O_TRUNC);
+    int copy = dup(fd);
+    check(write(fd, AT(2), 4), 4);
+    check(write(copy, AT(9), 3), 3);
+    int reader = open(path, O_RDONLY);
+    check(pwrite(fd, AT(0), 2, 1), 2); /* appends, too */
+    check(read(reader, OUT(6), 16), 9);
+    /* MOVES 23459AB01....... */
+    close(fd);
+    close(copy);
+    close(reader);
+}
+
+static void names(void)
+{
+    int fd = open(path, O_WRONLY | O_TRUNC);
+
+    check(write(fd, FROM, 16), 16);
+    close(fd);
+    check(rename(path, other), 0);
+    fd = open(path, O_RDWR | O_CREAT, 0600);
+    check(write(fd, AT(12), 4), 4);
+    int moved = open(other, O_RDONLY);
+    check(read(moved, OUT(7), 8), 8);
+    close(fd);
+    fd = open(path, O_RDONLY);
+    check(read(fd, OUT(7) + 8, 8), 4);
+    /* MOVES 01234567CDEF.... */
+    close(fd);
+    close(moved);
+    check(unlink(other), 0);
+    fd = open(other, O_RDWR | O_CREAT, 0600);
+    check(write(fd, AT(3), 2), 2);
+    check(pread(fd, OUT(8), 16, 0), 2);
+    /* MOVES 34.............. */
+    close(fd);
+}
+
+static void sockets(void)
+{
+    int pair[2], packets[2];
+
+    check(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    check(send(pair[0], FROM, 10, 0), 10);
+    check(write(pair[1], AT(10), 6), 6);
+    check(recv(pair[1], OUT(9), 8, 0), 8);
+    check(read(pair[0], OUT(9) + 8, 8), 6);
+    /* MOVES 01234567ABCDEF.. */
+    check(recv(pair[1], OUT(10), 1, MSG_PEEK), 1);
+    check(recv(pair[1], OUT(10) + 2, 2, 0), 2);
+    /* MOVES 8.89............ */
+    check(socketpair(AF_UNIX, SOCK_DGRAM, 0, packets), 0);
+    check(send(packets[0], FROM, 8, 0), 8);
+    check(send(packets[0], AT(8), 8, 0), 8);
+    check(recv(packets[1], OUT(11), 5, 0), 5);
+    check(recv(packets[1], OUT(11) + 6, 10, 0), 8);
+    /* MOVES 01234.89ABCDEF.. */
+    struct iovec parts[2] = {{(void *)AT(4), 3}, {(void *)AT(13), 2}};
+    struct iovec places[2] = {{OUT(12) + 8, 1}, {OUT(12), 7}};
+    const struct msghdr sent = {.msg_iov = parts, .msg_iovlen = 2};
+    struct msghdr taken = {.msg_iov = places, .msg_iovlen = 2};
+    check(sendmsg(pair[1], &sent, 0), 5);
+    check(recvmsg(pair[0], &taken, 0), 5);
+    /* MOVES 56DE....4....... */
+}
+
+static void between(void)
+{
+    int fds[2], copies[2], fd = open(path, O_RDWR | O_TRUNC),
+                           target = open(other, O_RDWR | O_TRUNC);
+    off_t offset = 4;
+
+    check(pipe(fds), 0);
+    check(pipe(copies), 0);
+    check(write(fd, FROM, 16), 16);
+    check(splice(fd, &offset, fds[1], NULL, 9, 0), 9);
+    check(tee(fds[0], copies[1], 5, 0), 5);
+    check(read(fds[0], OUT(13), 9), 9);
+    check(read(copies[0], OUT(13) + 10, 6), 5);
+    /* MOVES 456789ABC.45678. */
+    offset = 11;
+    check(sendfile(target, fd, &offset, 4), 4);
+    check(pread(target, OUT(14), 16, 1), 3);
+    /* MOVES CDE............. */
+    offset = 2;
+    off_t at = 6;
+    check(copy_file_range(fd, &offset, target, &at, 5, 0), 5);
+    check(pread(target, OUT(15), 12, 0), 11);
+    /* MOVES BCDE..23456..... */
+    struct iovec part = {(void *)AT(6), 7};
+    check(vmsplice(fds[1], &part, 1, 0), 7);
+    check(splice(fds[0], NULL, target, NULL, 7, 0), 7);
+    check(pread(target, OUT(16), 7, 4), 7);
+    /* MOVES 6789ABC......... */
+    close(fd);
+    close(target);
+}
+
+/* Each mapping has its page to itself, which stays mapped. */
+static void mappings(void)
+{
+    static unsigned char room[4 * 4096] __attribute__((aligned(4096)));
+    int flags = MAP_SHARED | MAP_FIXED, both = PROT_READ | PROT_WRITE;
+    int fd = open(path, O_RDWR | O_TRUNC);
+
+    check(write(fd, FROM, 16), 16);
+    unsigned char *shared = mmap(room, 4096, both, flags, fd, 0);
+    check(shared == room, 1);
+    memcpy(shared + 4, AT(10), 6);
+    check(pread(fd, OUT(17), 16, 2), 14);
+    /* MOVES 23ABCDEFABCDEF.. */
+    memcpy(OUT(18), shared, 7);
+    /* MOVES 0123ABC......... */
+    check(munmap(shared, 4096), 0);
+    check(mmap(room, 4096, both, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == room, 1);
+    check(pread(fd, OUT(19), 16, 8), 8);
+    /* MOVES EFABCDEF........ */
+    unsigned char *private = mmap(room + 4096, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0);
+    check(private == room + 4096, 1);
+    memcpy(OUT(20), private + 1, 12);
+    /* MOVES 123ABCDEFABC.... */
+    close(fd);
+}
+
+/* So that much of what that is executed depends on what came back. */
+static void look(void)
+{
+    volatile unsigned sum = 0;
+
+    for (unsigned i = 0; i < 3 * sizeof(out); i++)
+        sum = sum * 3 + out[i * 7 % sizeof(out)];
+}
+
+int main(void)
+{
+    snprintf(path, sizeof(path), "/tmp/wetdbg-channels-%d", (int)getpid());
+    snprintf(other, sizeof(other), "/tmp/wetdbg-channels-%d.other", (int)getpid());
+    fill();
+    pipes();
+    files();
+    names();
+    sockets();
+    between();
+    mappings();
+    unlink(path);
+    unlink(other);
+    look();
+    return write(1, out, sizeof(out)) == sizeof(out) ? is_wrong : 1;
+}
