@@ -960,51 +960,6 @@ static bool is_same_path(const char *a, const char *b)
     return rest == 0 || longer[rest - 1] == '/';
 }
 
-static bool is_same_file(struct slc_files *files, uint32_t a, uint32_t b)
-{
-    if (a == b || files->files[a].what || files->files[b].what)
-        return a == b;
-    const char *name = slc_files_name(files, a), *other = slc_files_name(files, b);
-    return name && other && strcmp(plain(name), plain(other)) == 0;
-}
-
-#define WRITTEN_MAX 64
-
-/* Each path that is read for the first time costs an interval. */
-static bool are_many_written(const struct slc_files *files)
-{
-    unsigned count = 0;
-
-    for (uint32_t i = 0; i < files->file_count; i++)
-        count += files->files[i].is_written && !files->files[i].what && !files->files[i].is_named;
-    return count > WRITTEN_MAX;
-}
-
-wetdbg_time slc_files_writer(struct slc_files *files, uint32_t file, uint64_t offset,
-                             wetdbg_time before, uint64_t *skipped)
-{
-    const struct slc_transfer *writer = NULL;
-
-    if (are_many_written(files))
-        return 0;
-    for (size_t t = 0; t < files->transfer_count && files->transfers[t].time < before; t++) {
-        const struct slc_transfer *transfer = &files->transfers[t];
-        bool is_write = transfer->kind == SLC_TRANSFER_WRITE || transfer->kind == SLC_TRANSFER_PASS;
-        if ((!is_write && transfer->kind != SLC_TRANSFER_TRUNCATE) ||
-            !is_same_file(files, file, transfer->file))
-            continue;
-        if (is_write && transfer->offset == SLC_OFFSET_UNKNOWN)
-            return 0;
-        if (!is_write && transfer->offset <= offset)
-            writer = NULL;
-        if (is_write && offset - transfer->offset < transfer->size)
-            writer = transfer;
-    }
-    if (writer)
-        *skipped = offset - writer->offset;
-    return writer ? writer->time : 0;
-}
-
 struct trace {
     uint64_t offset, size;
     uint32_t *writers; /* of each byte: transfer + 1 */

@@ -105,14 +105,6 @@ const struct slc_fifo *slc_files_fifo(const struct slc_files *files, uint32_t in
  */
 const char *slc_files_name(struct slc_files *files, uint32_t index);
 
-/*
- * The call that had written a byte of a file last when the run came to `before`, and which byte of what it
- * wrote that was; 0 if the run had not, or that is not known, as of a run that writes very many files. May
- * run an interval for each file that is written, as above.
- */
-wetdbg_time slc_files_writer(struct slc_files *files, uint32_t file, uint64_t offset,
-                             wetdbg_time before, uint64_t *skipped);
-
 /* A piece of a file as the run left it. */
 struct slc_file_piece {
     wetdbg_time time; /* of the call that wrote it */

@@ -148,22 +148,6 @@ static char *file_text(const struct wetdbg_hop *hop)
     return cli_asprintf(" from %s, offset %" PRIu64, hop->file, hop->file_offset);
 }
 
-/* Adds to a call's text who wrote the file that it read. Frees `text`. */
-static char *with_writer(const struct wetdbg_hop *hop, char *text)
-{
-    uint64_t bytes = (uint64_t)__builtin_popcountll(hop->bytes), run = hop->bytes;
-    run >>= __builtin_ctzll(run);
-    if (run & (run + 1))
-        bytes = 1; /* not side by side: the first one */
-    char *size = bytes > 1 ? cli_asprintf("+%" PRIu64, bytes) : cli_strdup("");
-    char *longer = cli_asprintf("%s, which the run wrote at time %" PRIu64 ": 'origin *0x%" PRIx64
-                                "%s@%" PRIu64 "' goes on",
-                                text, hop->writer, hop->writer_address, size, hop->writer);
-    free(size);
-    free(text);
-    return longer;
-}
-
 static char *syscall_text(const struct wetdbg_hop *hop)
 {
     char *call = call_text(hop), *file = file_text(hop), *text;
@@ -178,10 +162,19 @@ static char *syscall_text(const struct wetdbg_hop *hop)
                             hop->offset, hop->extent);
     free(file);
     free(call);
-    return hop->writer ? with_writer(hop, text) : text;
+    return text;
 }
 
-/* How a chain ends, to be freed; NULL for hops that are no end. */
+static char *sent_text(const struct wetdbg_hop *hop)
+{
+    char *call = call_text(hop);
+    char *text = cli_asprintf("sent by %s (byte %" PRIu64 " of %" PRIu64 ")", call, hop->offset,
+                              hop->extent);
+    free(call);
+    return text;
+}
+
+/* How a chain ends, or what a call did with the bytes, to be freed; NULL for other hops. */
 static char *end_text(struct cli_session *session, const struct wetdbg_hop *hop)
 {
     switch (hop->kind) {
@@ -190,7 +183,11 @@ static char *end_text(struct cli_session *session, const struct wetdbg_hop *hop)
     case WETDBG_HOP_CONSTANT:
         return cli_asprintf("a constant of the code, in '%s'", hop->text);
     case WETDBG_HOP_SYSCALL:
+    case WETDBG_HOP_READ_BACK:
         return hop->number < 0 ? cli_strdup("a system call") : syscall_text(hop);
+    case WETDBG_HOP_WRITTEN:
+    case WETDBG_HOP_PASSED:
+        return sent_text(hop);
     case WETDBG_HOP_DELIVERED:
         return cli_strdup("given by the kernel with a signal");
     case WETDBG_HOP_INITIAL:
@@ -254,10 +251,9 @@ static void print_hop(const struct view *view, size_t number, const struct wetdb
         fprintf(out->stream, "%s of the value: ", bytes);
         free(bytes);
     }
-    if (*from) {
-        cli_out_text(out, from);
+    cli_out_text(out, from);
+    if (*from && *to)
         fputs(" to ", out->stream);
-    }
     cli_out_text(out, to);
     fprintf(out->stream, "] = %s%s\n", value, cli_out_style(out, CLI_STYLE_NONE));
     if (end) {
@@ -347,7 +343,10 @@ static json_t *json_of_call(const struct wetdbg_hop *hop)
     cli_json_set(call, "name", cli_json_text(cli_syscall_name(hop->number)));
     cli_json_set(call, "arguments", args);
     cli_json_set(call, "result", json_integer(hop->result));
-    if (hop->to.kind == WETDBG_SPOT_MEMORY) {
+    if (hop->kind == WETDBG_HOP_WRITTEN || hop->kind == WETDBG_HOP_PASSED) {
+        cli_json_set(call, "offset", cli_json_count(hop->offset));
+        cli_json_set(call, "size", cli_json_count(hop->extent));
+    } else if (hop->to.kind == WETDBG_SPOT_MEMORY) {
         cli_json_set(call, "offset", cli_json_count(hop->offset));
         cli_json_set(call, "size", cli_json_count(hop->extent));
         cli_json_set(call, "is_mapping", json_boolean(hop->is_mapping));
@@ -357,7 +356,7 @@ static json_t *json_of_call(const struct wetdbg_hop *hop)
                                                                  : json_null());
         cli_json_set(call, "written_time", hop->writer ? cli_json_count(hop->writer) : json_null());
         cli_json_set(call, "written_from",
-                     hop->writer ? cli_json_address(hop->writer_address) : json_null());
+                     hop->writer_address ? cli_json_address(hop->writer_address) : json_null());
     }
     return call;
 }
@@ -391,7 +390,7 @@ static json_t *json_of_hop(const struct view *view, const struct wetdbg_hop *hop
     cli_json_set(row, "value", cli_json_text(value));
     cli_json_set(row, "instruction", *hop->text ? cli_json_text(hop->text) : json_null());
     cli_json_set(row, "meaning", cli_json_text(end));
-    if (hop->kind == WETDBG_HOP_SYSCALL && hop->number >= 0)
+    if (hop->number >= 0)
         cli_json_set(row, "call", json_of_call(hop));
     if (hop->pc) {
         cli_place_of_pc(session, hop->pc, &place);

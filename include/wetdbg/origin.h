@@ -4,7 +4,8 @@
  * that computed it, the system call that brought it in, or the start of the run.
  *
  * A value is up to 64 bytes in memory or in one register, or one flag; of a mask register its 8. Each byte is followed for
- * itself, whatever moved it: mov, push and pop, vector loads and stores, rep movs, extensions. So
+ * itself, whatever moved it: mov, push and pop, vector loads and stores, rep movs, extensions, and
+ * files and pipes that the run itself wrote and read again. So
  * bytes that were brought here together share hops, and bytes that were put together on the way
  * part; a hop says which bytes it is about. Exactly one definition of a byte is followed: of a
  * cmov the operand that it chose; what only perhaps writes (masked stores, xsave, cmpxchg) counts
@@ -43,6 +44,10 @@ enum wetdbg_hop_kind {
     WETDBG_HOP_SIGN_EXTEND, /* ... and copies of their sign, which are followed with it */
     WETDBG_HOP_REMAP,       /* mremap moved the memory */
     WETDBG_HOP_SIGNAL,      /* a signal's frame kept the register meanwhile */
+    WETDBG_HOP_READ_BACK, /* a call delivered what the run itself had put into a file, pipe or pair of
+                           * sockets; with `from` what a shared mapping held there */
+    WETDBG_HOP_WRITTEN,   /* a call put it there, from `from` */
+    WETDBG_HOP_PASSED,    /* a call put it there, out of another one */
     /* Ends of the chain: */
     WETDBG_HOP_COMPUTED, /* the instruction computed the bytes */
     WETDBG_HOP_CONSTANT, /* the instruction made them from nothing that it used */
@@ -71,9 +76,9 @@ struct wetdbg_hop {
      * there is none. And where in it the lowest byte was; UINT64_MAX if that is not known. */
     const char *file;
     uint64_t file_offset;
-    /* If the run wrote that byte of the file itself: the call that did, and where it found the byte. */
-    wetdbg_time writer; /* 0: it did not, or that is not known */
-    uint64_t writer_address;
+    /* Of a READ_BACK: the call that put the lowest byte there, and where that found it. */
+    wetdbg_time writer;      /* 0: none did */
+    uint64_t writer_address; /* 0: in another file, pipe or socket */
 };
 
 struct wetdbg_origin {

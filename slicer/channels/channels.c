@@ -110,6 +110,11 @@ void slc_channels_free(struct slc_channels *channels)
     free(channels);
 }
 
+struct slc_files *slc_channels_files(struct slc_channels *channels)
+{
+    return channels->files;
+}
+
 /* ---- calls ---- */
 
 const struct slc_transfer *slc_channels_call(const struct slc_channels *channels, uint32_t number)

@@ -31,6 +31,9 @@ struct slc_channels;
 int slc_channels_make(struct wetdbg *wet, struct slc_channels **out);
 void slc_channels_free(struct slc_channels *channels);
 
+/* The descriptors that they were made from. Lives as long as `channels`. */
+struct slc_files *slc_channels_files(struct slc_channels *channels);
+
 /* ---- calls ---- */
 
 /* What a call did, by number: it sent or delivered bytes. */

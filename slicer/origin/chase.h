@@ -4,6 +4,7 @@
 #define SLICER_ORIGIN_CHASE_H
 
 #include "slicer/call_events.h"
+#include "slicer/channels/channels.h"
 #include "slicer/scan/code_summary.h"
 #include <wetdbg/origin.h>
 
@@ -11,16 +12,28 @@ enum slc_track_state {
     SLC_TRACK_LIVE,
     SLC_TRACK_CALL, /* a call of `spot.task` defined it: the task's next instruction completes the hop */
     SLC_TRACK_ASIDE, /* a register that a signal handler did not touch; comes back at its start */
+    SLC_TRACK_HELD,  /* what a call had put where another delivered it: goes on at that call */
     SLC_TRACK_DONE,
+};
+
+/* Who sent a byte that was delivered. */
+struct slc_sending {
+    bool is_known;    /* false: it came from outside */
+    wetdbg_time time; /* of the call; 0: the byte is in memory at `address` */
+    uint32_t sender;  /* of channels */
+    uint64_t offset;  /* in what it sent */
+    uint64_t address; /* where it was */
+    uint8_t value;
 };
 
 /* One byte of the value. */
 struct slc_track {
     struct wetdbg_spot spot;
     enum slc_track_state state;
-    unsigned location; /* of a register */
-    size_t hop;        /* CALL */
-    uint64_t ucontext; /* ASIDE */
+    unsigned location;          /* of a register */
+    size_t hop;                 /* CALL */
+    uint64_t ucontext;          /* ASIDE */
+    struct slc_sending sending; /* CALL, HELD */
 };
 
 /* What a task's last system call was, seen backward. */
@@ -38,8 +51,8 @@ struct slc_hop_code {
 
 /* An origin and what it keeps alive. */
 struct slc_origin {
-    struct wetdbg_origin is; /* first: its address is the whole one's */
-    struct slc_files *files; /* their names are in hops; NULL: none was needed */
+    struct wetdbg_origin is;       /* first: its address is the whole one's */
+    struct slc_channels *channels; /* the names of its files are in hops; NULL: none was needed */
 };
 
 struct slc_chase {
@@ -57,7 +70,7 @@ struct slc_chase {
     struct ins_regset regs; /* of any task */
     struct ins_range ranges[WETDBG_VALUE_BYTES_MAX];
     unsigned range_count;
-    bool has_registers, has_calls, has_asides, is_over;
+    bool has_registers, has_calls, has_asides, has_held, is_over;
     const struct wetdbg_slice_options *options; /* or NULL */
     double reported;                            /* when progress was told of last; wd_seconds() */
 };
@@ -94,6 +107,21 @@ int slc_chase_step(struct slc_chase *chase, const struct wet_exec *exec,
 
 /* Passes something from outside the instructions; events come in reverse order. */
 int slc_chase_event(struct slc_chase *chase, size_t index);
+
+/* ---- through the kernel; slicer/origin/chase_passed.c ---- */
+
+/* The origin's, made when they are first asked for. 0 or an error. */
+int slc_chase_channels(struct slc_chase *chase, struct slc_channels **channels);
+
+/* Who sent the byte that a call delivered at an address, by an op of an entry. 0 or an error. */
+int slc_chase_received(struct slc_chase *chase, const struct evq_entry *entry,
+                       const struct evq_op *op, uint64_t address, struct slc_sending *sending);
+
+/* Has a byte that was delivered go on, or end. */
+void slc_chase_delivered(struct slc_track *track);
+
+/* Passes the begin of a call: bytes that it sent go on in its memory. 0 or an error. */
+int slc_chase_sent(struct slc_chase *chase, const struct wet_event *event);
 
 /* Ends the chains that are left at the start of the run. */
 int slc_chase_end(struct slc_chase *chase);

@@ -72,21 +72,39 @@ void slc_hop_set_call(struct wetdbg_hop *hop, const struct slc_call *call)
         hop->arg_count--;
 }
 
-/* Adds a track to the call of a task; its instruction will complete the hop. */
-static int gather_call(struct gather *gather, unsigned i, uint32_t task)
+/* Adds a track to the call of a task; its instruction will complete the hop, and the byte go on as
+ * `sending` says. */
+static int gather_sent(struct gather *gather, unsigned i, uint32_t task,
+                       const struct slc_sending *sending)
 {
-    struct wetdbg_hop *hop = gather_hop(gather);
-    struct slc_track *track = &gather->chase->tracks[i];
     const struct slc_call *call = &gather->chase->calls[task];
+    struct slc_track *track = &gather->chase->tracks[i];
+    struct wetdbg_spot from = {.kind = sending->is_known && !sending->time ? WETDBG_SPOT_MEMORY
+                                                                           : WETDBG_SPOT_NONE,
+                               .address = sending->address};
+    struct wetdbg_hop *hop = gather_hop(gather);
 
     if (!hop)
         return -ENOMEM;
-    slc_hop_add(hop, i, track->spot, (struct wetdbg_spot){0});
+    if (from.kind == WETDBG_SPOT_NONE)
+        from.address = 0;
+    if (hop->bytes == 0 && sending->is_known) {
+        hop->writer = sending->time;
+        hop->writer_address = sending->time ? sending->address : 0;
+    }
+    slc_hop_add(hop, i, track->spot, from);
     slc_hop_set_call(hop, call);
     track->state = SLC_TRACK_CALL;
     track->spot.task = task;
     track->hop = gather->hop;
+    track->sending = *sending;
     return 0;
+}
+
+static int gather_call(struct gather *gather, unsigned i, uint32_t task)
+{
+    const struct slc_sending outside = {.is_known = false};
+    return gather_sent(gather, i, task, &outside);
 }
 
 /* ---- memory ---- */
@@ -96,31 +114,59 @@ struct written {
     uint64_t offset; /* of its first byte in all that the call wrote there */
     uint64_t extent;
     bool is_mapping;
+    const struct evq_op *op; /* by which bytes were delivered; NULL: by none */
 };
+
+/* Whether bytes of two senders can be in one hop. */
+static bool is_like(const struct slc_sending *a, const struct slc_sending *b)
+{
+    return a->is_known == b->is_known && a->time == b->time && a->sender == b->sender;
+}
+
+static int pass_byte(struct gather *gather, unsigned i, uint32_t task,
+                     const struct written *written, struct slc_sending *last)
+{
+    struct slc_track *track = &gather->chase->tracks[i];
+    struct slc_sending sending = {.is_known = false};
+    uint64_t off = track->spot.address - written->address;
+    int err = 0;
+
+    if (task != UNKNOWN_TASK && written->op)
+        err = slc_chase_received(gather->chase, gather->event->entry, written->op,
+                                 track->spot.address, &sending);
+    if (err)
+        return err;
+    if (task != UNKNOWN_TASK) {
+        gather->has_hop &= is_like(last, &sending);
+        gather->kind = sending.is_known ? WETDBG_HOP_READ_BACK : WETDBG_HOP_SYSCALL;
+        *last = sending;
+    }
+    bool is_first = !gather->has_hop;
+    err = task == UNKNOWN_TASK ? gather_end(gather, i) : gather_sent(gather, i, task, &sending);
+    if (err || !is_first)
+        return err;
+    struct wetdbg_hop *hop = gather_hop(gather);
+    hop->offset = written->offset + off;
+    hop->extent = written->extent;
+    hop->is_mapping = written->is_mapping;
+    return 0;
+}
 
 /* task UNKNOWN_TASK: no call did. */
 static int pass_written(struct slc_chase *chase, const struct wet_event *event, uint32_t task,
                         const struct written *written)
 {
     struct gather gather = {chase, event, WETDBG_HOP_SYSCALL, 0, false};
+    struct slc_sending last = {.is_known = false};
     int err = 0;
 
     if (task == UNKNOWN_TASK)
         gather.kind = event->time ? WETDBG_HOP_DELIVERED : WETDBG_HOP_INITIAL;
     for (unsigned i = 0; i < chase->origin->size && !err; i++) {
-        struct slc_track *track = &chase->tracks[i];
-        uint64_t off = track->spot.address - written->address;
-        if (track->state != SLC_TRACK_LIVE || track->spot.kind != WETDBG_SPOT_MEMORY ||
-            off >= written->size)
-            continue;
-        bool is_first = !gather.has_hop;
-        err = task == UNKNOWN_TASK ? gather_end(&gather, i) : gather_call(&gather, i, task);
-        if (err || !is_first)
-            continue;
-        struct wetdbg_hop *hop = gather_hop(&gather);
-        hop->offset = written->offset + off;
-        hop->extent = written->extent;
-        hop->is_mapping = written->is_mapping;
+        const struct slc_track *track = &chase->tracks[i];
+        if (track->state == SLC_TRACK_LIVE && track->spot.kind == WETDBG_SPOT_MEMORY &&
+            track->spot.address - written->address < written->size)
+            err = pass_byte(&gather, i, task, written, &last);
     }
     return err;
 }
@@ -201,7 +247,8 @@ static int pass_ops(struct slc_chase *chase, const struct wet_event *event, uint
         written = (struct written){.address = op->range.start,
                                    .size = slc_clip_bytes(clip, op),
                                    .extent = op->range.size,
-                                   .is_mapping = op->op != EVQ_OP_WRITE};
+                                   .is_mapping = op->op != EVQ_OP_WRITE,
+                                   .op = op};
         switch (op->op) {
         case EVQ_OP_WRITE:
             written.offset = clip->is_clipped ? op->range.start - clip->buffer : passed;
@@ -396,6 +443,11 @@ int slc_chase_event(struct slc_chase *chase, size_t index)
     }
     if (entry->number == SYS_rt_sigreturn && entry->kind == EVQ_SYSCALL_EXIT)
         return 0;
+    if (chase->has_held && entry->kind == EVQ_SYSCALL_ENTER) {
+        int err_sent = slc_chase_sent(chase, event);
+        if (err_sent)
+            return err_sent;
+    }
     if (entry->number == SYS_rt_sigreturn && entry->kind == EVQ_SYSCALL_ENTER)
         err = handler_ended(chase, event);
     else if (entry->kind == EVQ_OPS && loads && slc_entry_calls_handler(entry, loads))

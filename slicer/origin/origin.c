@@ -27,6 +27,9 @@ const char *wetdbg_hop_name(enum wetdbg_hop_kind kind)
         [WETDBG_HOP_SIGN_EXTEND] = "sign-extended",
         [WETDBG_HOP_REMAP] = "moved by mremap",
         [WETDBG_HOP_SIGNAL] = "kept by a signal",
+        [WETDBG_HOP_READ_BACK] = "read back",
+        [WETDBG_HOP_WRITTEN] = "written",
+        [WETDBG_HOP_PASSED] = "passed on",
         [WETDBG_HOP_COMPUTED] = "computed",
         [WETDBG_HOP_CONSTANT] = "constant",
         [WETDBG_HOP_SYSCALL] = "system call",
@@ -256,13 +259,14 @@ void slc_chase_sum(struct slc_chase *chase)
     assert(chase->origin->size <= WETDBG_VALUE_BYTES_MAX);
     chase->regs = (struct ins_regset){0};
     chase->range_count = 0;
-    chase->has_registers = chase->has_calls = chase->has_asides = false;
+    chase->has_registers = chase->has_calls = chase->has_asides = chase->has_held = false;
     chase->is_over = true;
     for (size_t i = 0; i < chase->origin->size; i++) {
         const struct slc_track *track = &chase->tracks[i];
         chase->is_over &= track->state == SLC_TRACK_DONE;
         chase->has_calls |= track->state == SLC_TRACK_CALL;
         chase->has_asides |= track->state == SLC_TRACK_ASIDE;
+        chase->has_held |= track->state == SLC_TRACK_HELD;
         if (track->state != SLC_TRACK_LIVE)
             continue;
         if (track->spot.kind == WETDBG_SPOT_MEMORY) {
@@ -472,11 +476,15 @@ static bool can_skip(const struct slc_chase *chase, uint64_t k)
 {
     if (chase->has_registers || chase->has_calls)
         return false;
+    for (unsigned i = 0; i < chase->origin->size && chase->has_held; i++)
+        if (chase->tracks[i].state == SLC_TRACK_HELD &&
+            wetdbg_interval_at(chase->wet, chase->tracks[i].sending.time) == k)
+            return false;
     for (unsigned r = 0; r < chase->range_count; r++)
         if (wetdbg_interval_may_write(chase->wet, k, chase->ranges[r].address,
                                       chase->ranges[r].size_bytes))
             return false;
-    return !chase->has_asides || chase->range_count;
+    return !chase->has_asides || chase->range_count || chase->has_held;
 }
 
 static int scan(struct slc_chase *chase, const struct slc_seed *seed)
@@ -514,63 +522,35 @@ static void write_texts(struct slc_chase *chase)
     }
 }
 
-/* Where the call at a time found byte `skipped` of what it wrote. */
-static bool find_written(struct wetdbg *wet, wetdbg_time time, uint64_t skipped, uint64_t *address)
-{
-    size_t count;
-    const struct wetdbg_output *outputs = wetdbg_outputs(wet, &count);
-
-    for (size_t i = 0; i < count; i++) {
-        if (outputs[i].time != time)
-            continue;
-        *address = outputs[i].address + skipped;
-        if (skipped < outputs[i].size)
-            return true;
-        skipped -= outputs[i].size;
-    }
-    return false;
-}
-
 static struct slc_origin *whole(struct wetdbg_origin *origin)
 {
     return (struct slc_origin *)origin;
-}
-
-static void name_writer(struct slc_chase *chase, struct wetdbg_hop *hop, uint32_t file)
-{
-    uint64_t skipped = 0;
-    wetdbg_time time =
-        slc_files_writer(whole(chase->origin)->files, file, hop->file_offset, hop->time, &skipped);
-
-    if (time && find_written(chase->wet, time, skipped, &hop->writer_address))
-        hop->writer = time;
 }
 
 /* Names what system calls read. */
 static int name_files(struct slc_chase *chase)
 {
     struct wetdbg_origin *origin = chase->origin;
-    struct slc_files **files = &whole(origin)->files;
+    struct slc_channels *channels;
     int err = 0;
 
     for (size_t i = 0; i < origin->hop_count && !err; i++) {
         struct wetdbg_hop *hop = &origin->hops[i];
         hop->file_offset = SLC_OFFSET_UNKNOWN;
-        if (hop->kind != WETDBG_HOP_SYSCALL || hop->to.kind != WETDBG_SPOT_MEMORY)
+        if ((hop->kind != WETDBG_HOP_SYSCALL && hop->kind != WETDBG_HOP_READ_BACK) ||
+            hop->to.kind != WETDBG_SPOT_MEMORY)
             continue;
-        if (!*files)
-            err = slc_files_make(chase->wet, files);
-        const struct slc_transfer *transfer = err ? NULL : slc_files_at(*files, hop->time);
-        if (!transfer || transfer->kind == SLC_TRANSFER_WRITE ||
-            transfer->kind == SLC_TRANSFER_TRUNCATE)
+        err = slc_chase_channels(chase, &channels);
+        struct slc_files *files = err ? NULL : slc_channels_files(channels);
+        const struct slc_transfer *transfer = err ? NULL : slc_files_at(files, hop->time);
+        if (!transfer ||
+            (transfer->kind != SLC_TRANSFER_READ && transfer->kind != SLC_TRANSFER_MAP))
             continue;
-        hop->file = slc_files_name(*files, transfer->file);
+        hop->file = slc_files_name(files, transfer->file);
         if (hop->is_mapping)
             hop->file_offset = hop->offset;
         else if (transfer->offset != SLC_OFFSET_UNKNOWN)
             hop->file_offset = transfer->offset + hop->offset;
-        if (hop->file_offset != SLC_OFFSET_UNKNOWN)
-            name_writer(chase, hop, transfer->file);
     }
     return err;
 }
@@ -619,7 +599,7 @@ void wetdbg_origin_free(struct wetdbg_origin *origin)
 {
     if (!origin)
         return;
-    slc_files_free(whole(origin)->files);
+    slc_channels_free(whole(origin)->channels);
     free(origin->hops);
     free(origin);
 }

@@ -76,16 +76,18 @@ def check_file(bench, directory):
 
 
 def check_back(bench, directory):
-    """Bytes that were written to a file and read back: the chain ends at the read, and says how to go on."""
+    """Bytes that were written to a file and read back: the chain goes through it, to the buffer they were written from."""
     for offset, symbol in ((3, "late"), (8, "piece"), (11, "other+1"), (15, "end+2")):
-        last = ask(bench, directory, [f"goto origins.c:{line_of('/* HOLD */')}", f"origin again[{offset}]"])[1]["hops"][-1]
-        call = last.get("call", {})
-        if not bench.check(call.get("name") == "read" and call["file_offset"] == offset and call["written_time"], f"again[{offset}]: {last}"):
+        hops = ask(bench, directory, [f"goto origins.c:{line_of('/* HOLD */')}", f"origin again[{offset}]"])[1]["hops"]
+        back = [hop for hop in hops if hop["kind"] == "read back"]
+        sent = [hop for hop in hops if hop["kind"] == "written"]
+        if not bench.check(len(back) == 1 and len(sent) == 1, f"again[{offset}]: {hops}"):
             continue
-        address, time = int(call["written_from"], 16), call["written_time"]
-        bench.check(f"'origin *{address:#x}@{time}' goes on" in last["meaning"], f"the way on from again[{offset}]: {last}")
-        hop = ask(bench, directory, [f"origin *{address:#x}@{time}"])[0]["hops"][-1]
-        bench.check(f"<{symbol}>" in hop["to"], f"again[{offset}] was {symbol}: {hop}")
+        call = back[0]["call"]
+        bench.check(call["name"] == "read" and call["file_offset"] == offset and not back[0]["is_end"], f"again[{offset}]: {call}")
+        bench.check(call["written_time"] == sent[0]["time"] and sent[0]["call"]["name"].startswith(("write", "pwrite")),
+                    f"again[{offset}]: {sent}")
+        bench.check(f"<{symbol}>" in hops[-1]["to"], f"again[{offset}] was {symbol}: {hops[-1]}")
 
 
 def lines(answer):

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a move passes on is followed byte by byte: the slice of each byte that guests/bytes.c writes
- * has the lines that computed it, and of the others none. Arguments: the guest's source and its builds.
+ * What a move passes on is followed byte by byte, and so is what goes through the kernel: the slice of
+ * each byte that guests/bytes.c or channels.c writes has the lines that computed it, and of the others
+ * none; its origin ends there. Arguments: the guest's source and its builds.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +15,8 @@
 #include "slicer/slicer.h"
 #include "tests/slicer/builds.h"
 #include <wetdbg/errors.h>
+#include <wetdbg/model.h>
+#include <wetdbg/origin.h>
 
 /* cmocka.h needs the headers above. */
 #include <cmocka.h>
@@ -87,12 +90,38 @@ static void check_byte(struct wetdbg *wet, const char *build, unsigned offset, b
     wetdbg_criterion_free(criterion);
 }
 
+/* The origin of a byte that is one byte of the input ends on the line that computed that. */
+static void check_origin(struct wetdbg *wet, const char *build, unsigned offset)
+{
+    unsigned sources = guest.sources[offset / CASE_BYTES][offset % CASE_BYTES];
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_origin *origin;
+    struct wetdbg_line line;
+    char text[32];
+
+    if (sources == 0 || sources & (sources - 1))
+        return;
+    snprintf(text, sizeof(text), "output:%u", offset);
+    assert_int_equal(wetdbg_criterion_parse(wet, text, NULL, &criterion), 0);
+    assert_int_equal(wetdbg_origin(wet, criterion, NULL, &origin), 0);
+    const struct wetdbg_hop *end = &origin->hops[origin->hop_count - 1];
+    assert_int_equal(wetdbg_line_of_instruction(wetdbg_get_model(wet), end->pc, &line), 0);
+    bool is_reversed = strncmp(end->text, "bswap", 5) == 0; /* it is an end, of an origin */
+    if (line.line != guest.line[__builtin_ctz(sources)] && !is_reversed)
+        fail_msg("%s: the origin of byte %u of case %u is %s at line %u", build,
+                 offset % CASE_BYTES, offset / CASE_BYTES, wetdbg_hop_name(end->kind), line.line);
+    wetdbg_origin_free(origin);
+    wetdbg_criterion_free(criterion);
+}
+
 static void check_build(struct wetdbg *wet, const char *build)
 {
     for (unsigned i = 0; i < guest.case_count * CASE_BYTES; i++)
         check_byte(wet, build, i, i % 2);
     for (unsigned i = 0; i < guest.case_count * CASE_BYTES; i += 7)
         check_byte(wet, build, i, i % 2 == 0);
+    for (unsigned i = 0; i < guest.case_count * CASE_BYTES; i++)
+        check_origin(wet, build, i);
 }
 
 static void a_byte_depends_on_the_byte_that_was_moved(void **state)
