@@ -13,6 +13,7 @@
  *   caller.h      on whose behalf library code ran
  *   slice.h       criteria, and the backward slices of them
  *   origin.h      where one value came from
+ *   delta.h       delta debugging: what of a difference makes a failure
  *   errors.h      errors as values, with their sentences
  *
  * Functions that can fail return 0 or a negative code (errors.h). What comes back by a `const` pointer is
@@ -24,6 +25,7 @@
 
 #include <wetdbg/build.h>
 #include <wetdbg/caller.h>
+#include <wetdbg/delta.h>
 #include <wetdbg/errors.h>
 #include <wetdbg/model.h>
 #include <wetdbg/origin.h>

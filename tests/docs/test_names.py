@@ -13,9 +13,9 @@ import subprocess
 import sys
 
 ROOT = sys.argv[1]
-FOLDERS = ("recorder", "wet", "slicer", "dbgcli", "predicate_switch", "tests", "common", "include",
+FOLDERS = ("recorder", "wet", "slicer", "delta", "dbgcli", "predicate_switch", "tests", "common", "include",
            "bench", "packaging", "docs")
-PREFIXES = ("agt", "cli", "dbi", "dep", "evq", "feed", "ins", "mdl", "rec", "rep", "rrt", "slc", "tck",
+PREFIXES = ("agt", "cli", "dbi", "dep", "dlt", "evq", "feed", "ins", "mdl", "rec", "rep", "rrt", "slc", "tck",
             "wd", "wet", "wetdbg")
 FILE = re.compile(r"^[\w./{},*-]+\.(c|h|S|py|cmake|ld|1\.in|md)$")
 ANYWHERE = re.compile(r"(?<![\w./{-])(?:%s)/[\w./-]*\w\.(?:c|h|S|py|md)\b" % "|".join(FOLDERS))
