@@ -52,6 +52,17 @@ static int fail_unknown_verb(const char *name)
     return wetdbg_fail(-WETDBG_ERR_USAGE, "unknown %s '%s' (see 'wetdbg help')", kind, name);
 }
 
+/* Whether a word is an option whose value is the next word. */
+static bool takes_next(const struct cli_syntax *syntax, const char *word)
+{
+    for (const struct cli_option *o = syntax->options; o && (o->name || o->letter); o++)
+        if (o->value &&
+            ((o->name && strncmp(word, "--", 2) == 0 && strcmp(word + 2, o->name) == 0) ||
+             (o->letter && word[0] == '-' && word[1] == o->letter && !word[2])))
+            return true;
+    return false;
+}
+
 /* Whether --json is given. It is asked before the arguments are parsed, so that complaints about
  * them are objects too. What belongs to a recorded program, after its name or after --, is not ours
  * to read. */
@@ -62,6 +73,8 @@ static bool wants_json(const struct cli_verb *verb, int argc, char **argv)
             return true;
         if (verb->syntax->ends_at_operand && argv[i][0] != '-')
             return false;
+        if (takes_next(verb->syntax, argv[i]))
+            i++;
     }
     return false;
 }
@@ -78,7 +91,8 @@ static int run_verb(struct cli_app *app, const struct cli_verb *verb, int argc, 
     else
         result = cli_out_color(app->out, cli_args_value(&args, "color"));
     bool is_work = !result && !args.wants_help;
-    if (is_work && verb->run != cli_record_run) /* a recorded program gets the user's own limit */
+    bool runs_program = verb->run == cli_record_run || verb->run == cli_dd_run;
+    if (is_work && !runs_program) /* that program gets the user's own limit */
         result = cli_stack_prepare();
     if (is_work && !result)
         result = verb->run(app, &args);

@@ -3,23 +3,27 @@
 
 #include <stddef.h>
 
-static volatile sig_atomic_t is_pending;
+static volatile sig_atomic_t is_pending, last_signal;
 static void (*tell_fn)(void *context);
 static void *tell_context;
 
 static void on_interrupt(int number)
 {
-    (void)number;
+    last_signal = number;
     is_pending = 1;
     if (tell_fn)
         tell_fn(tell_context);
 }
 
-static void set_handler(void (*handler)(int))
+static bool has_all;
+
+static void set_handler(int number, void (*handler)(int))
 {
-    struct sigaction action = {.sa_handler = handler};
+    struct sigaction action = {.sa_handler = handler}, old;
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
+    if (number == SIGHUP && sigaction(number, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
+        return;
+    sigaction(number, &action, NULL);
 }
 
 void cli_interrupt_catch(void (*tell)(void *context), void *context)
@@ -28,13 +32,31 @@ void cli_interrupt_catch(void (*tell)(void *context), void *context)
     cli_interrupt_release();
     tell_context = context;
     tell_fn = tell;
-    is_pending = 0;
-    set_handler(on_interrupt);
+    is_pending = last_signal = 0;
+    set_handler(SIGINT, on_interrupt);
+}
+
+void cli_interrupt_catch_all(void)
+{
+    cli_interrupt_catch(NULL, NULL);
+    has_all = true;
+    set_handler(SIGTERM, on_interrupt);
+    set_handler(SIGHUP, on_interrupt);
+}
+
+int cli_interrupt_signal(void)
+{
+    return last_signal;
 }
 
 void cli_interrupt_release(void)
 {
-    set_handler(SIG_DFL);
+    set_handler(SIGINT, SIG_DFL);
+    if (has_all) {
+        set_handler(SIGTERM, SIG_DFL);
+        set_handler(SIGHUP, SIG_DFL);
+        has_all = false;
+    }
     tell_fn = NULL;
 }
 

@@ -10,7 +10,14 @@
  * for each. Without SA_RESTART: a read of a line is interrupted too. */
 void cli_interrupt_catch(void (*tell)(void *context), void *context);
 
-/* SIGINT ends the process again. */
+/* The same, and SIGTERM and SIGHUP (unless that is ignored) are taken for an interruption too: for what has to
+ * clean up before the process ends. */
+void cli_interrupt_catch_all(void);
+
+/* The signal that interrupted last, or 0. */
+int cli_interrupt_signal(void);
+
+/* These signals end the process again. */
 void cli_interrupt_release(void);
 
 bool cli_interrupt_is_pending(void);

@@ -47,22 +47,41 @@ void cli_progress_format(char *text, size_t size, uint64_t done, uint64_t total,
              (double)instructions / 1e6, rate, *left ? ", left " : "", left);
 }
 
+/* Whether it is time to draw, and then it counts as drawn. */
+static bool is_due(struct cli_progress *progress)
+{
+    struct timespec now;
+    if (!progress->is_shown)
+        return false;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (progress->has_bar && seconds_between(&progress->last, &now) < DRAW_INTERVAL)
+        return false;
+    progress->last = now;
+    progress->has_bar = true;
+    return true;
+}
+
+static void draw(const struct cli_progress *progress, const char *text)
+{
+    fprintf(progress->to, "\r%s\033[K", text);
+    fflush(progress->to);
+}
+
 void cli_progress_update(struct cli_progress *progress, uint64_t done, uint64_t total,
                          uint64_t instructions)
 {
-    struct timespec now;
     char text[160];
-    if (!progress->is_shown)
+    if (!is_due(progress))
         return;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (progress->has_bar && seconds_between(&progress->last, &now) < DRAW_INTERVAL)
-        return;
-    progress->last = now;
-    progress->has_bar = true;
     cli_progress_format(text, sizeof(text), done, total, instructions,
-                        seconds_between(&progress->start, &now));
-    fprintf(progress->to, "\r%s\033[K", text);
-    fflush(progress->to);
+                        seconds_between(&progress->start, &progress->last));
+    draw(progress, text);
+}
+
+void cli_progress_say(struct cli_progress *progress, const char *text)
+{
+    if (is_due(progress))
+        draw(progress, text);
 }
 
 void cli_progress_end(struct cli_progress *progress)

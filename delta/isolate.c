@@ -15,7 +15,7 @@ struct search {
     const struct wetdbg_delta_unit *unit; /* NULL: each delta */
     struct dlt_set pass, fail;
     struct dlt_set next; /* room for what becomes one of them */
-    uint32_t *groups; /* those of fail − pass */
+    uint32_t *groups;    /* those of fail − pass */
     size_t group_count;
     size_t parts;
     uint8_t *outcomes; /* of this step's two rows */

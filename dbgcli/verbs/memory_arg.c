@@ -23,16 +23,19 @@ static bool size_parse(const char *text, uint64_t *bytes)
     return true;
 }
 
-int cli_memory_parse(const struct cli_args *args, uint64_t *bytes)
+int cli_size_parse(const struct cli_args *args, const char *option, uint64_t least, uint64_t *bytes)
 {
-    const uint64_t least = 16u << 20;
-    const char *text = cli_args_value(args, "memory");
+    const char *text = cli_args_value(args, option);
     *bytes = 0;
     if (text && (!size_parse(text, bytes) || *bytes < least))
         return wetdbg_fail(
             -WETDBG_ERR_USAGE,
-            "%s: option '--memory' needs a size of 16M or more, such as 500M or 4G, not "
-            "'%s'",
-            args->name, text);
+            "%s: option '--%s' needs a size of %uM or more, such as 500M or 4G, not '%s'",
+            args->name, option, (unsigned)(least >> 20), text);
     return 0;
+}
+
+int cli_memory_parse(const struct cli_args *args, uint64_t *bytes)
+{
+    return cli_size_parse(args, "memory", 16u << 20, bytes);
 }

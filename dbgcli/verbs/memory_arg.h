@@ -10,6 +10,10 @@
         "memory", 0, "SIZE", "what buffers and kept answers may take: 2G, or e.g. 500M"            \
     }
 
+/* The size given with an option, of `least` bytes (some MiB) at least; 0: none. -WETDBG_ERR_USAGE. */
+int cli_size_parse(const struct cli_args *args, const char *option, uint64_t least,
+                   uint64_t *bytes);
+
 /* The size given with --memory; 0: none. -WETDBG_ERR_USAGE. */
 int cli_memory_parse(const struct cli_args *args, uint64_t *bytes);
 

@@ -65,6 +65,8 @@ static void offer_value(struct cli_out *out, const struct cli_option *option, co
 {
     static const char *const ticks[] = {"auto", "hardware", "software"};
     static const char *const colors[] = {"auto", "always", "never"};
+    static const char *const units[] = {"byte", "line", "token", "tree", "argv", "env", "files"};
+    static const char *const of_files[] = {"fail", "pass", "expect"};
     const char *name = option->name ? option->name : "";
     for (size_t i = 0; i < 3; i++) {
         if (strcmp(name, "ticks") == 0)
@@ -72,6 +74,11 @@ static void offer_value(struct cli_out *out, const struct cli_option *option, co
         if (strcmp(name, "color") == 0)
             offer(out, typed, colors[i]);
     }
+    for (size_t i = 0; i < sizeof(units) / sizeof(*units) && strcmp(name, "unit") == 0; i++)
+        offer(out, typed, units[i]);
+    for (size_t i = 0; i < sizeof(of_files) / sizeof(*of_files); i++)
+        if (strcmp(name, of_files[i]) == 0)
+            fputs("*\n", out->stream);
     if (option->letter == 'o' || option->letter == 'x')
         fputs("*\n", out->stream);
 }
@@ -99,7 +106,7 @@ static void offer_operands(struct cli_out *out, const char *verb, const char *ty
     for (size_t i = 0; i < sizeof(of_files) / sizeof(*of_files); i++)
         if (strcmp(verb, of_files[i]) == 0)
             fputs("*.wet\n", out->stream);
-    if (strcmp(verb, "record") == 0)
+    if (strcmp(verb, "record") == 0 || strcmp(verb, "dd") == 0)
         fputs("*\n", out->stream);
     if (strcmp(verb, "help") == 0)
         offer_verbs(out, typed);

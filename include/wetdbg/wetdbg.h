@@ -14,6 +14,7 @@
  *   slice.h       criteria, and the backward slices of them
  *   origin.h      where one value came from
  *   delta.h       delta debugging: what of a difference makes a failure
+ *   delta_program.h  the same of the inputs of a program, which it runs
  *   errors.h      errors as values, with their sentences
  *
  * Functions that can fail return 0 or a negative code (errors.h). What comes back by a `const` pointer is
@@ -26,6 +27,7 @@
 #include <wetdbg/build.h>
 #include <wetdbg/caller.h>
 #include <wetdbg/delta.h>
+#include <wetdbg/delta_program.h>
 #include <wetdbg/errors.h>
 #include <wetdbg/model.h>
 #include <wetdbg/origin.h>

@@ -132,6 +132,9 @@ static void complete_offers_what_the_tables_have(void **state)
         {"help rec", "record\n"},
         {"nosuch x", ""},
         {"record ./a", "*\n"},
+        {"dd --unit t", "token\ntree\n"},
+        {"dd --fail x", "*\n"},
+        {"dd ./a", "*\n"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

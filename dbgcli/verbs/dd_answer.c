@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/verbs/dd_answer.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "dbgcli/verbs/base64.h"
+
+#define PIECES_SHOWN  20
+#define CONTEXT_BYTES 24
+#define PIECE_BYTES   60  /* of a piece that is longer, its ends */
+#define WHOLE_BYTES   200 /* inputs up to here are shown whole */
+
+static bool has_items(const struct wetdbg_dd_options *how)
+{
+    return how->unit > WETDBG_DD_TREE;
+}
+
+static const char *item_name(const struct wetdbg_dd_options *how, bool is_one)
+{
+    switch (how->unit) {
+    case WETDBG_DD_ARGV:
+        return is_one ? "argument" : "arguments";
+    case WETDBG_DD_ENV:
+        return is_one ? "variable" : "variables";
+    case WETDBG_DD_FILES:
+        return is_one ? "file" : "files";
+    default:
+        return is_one ? "byte" : "bytes";
+    }
+}
+
+static uint64_t items_count(const uint8_t *bytes, uint64_t size)
+{
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < size; i++)
+        count += !bytes[i];
+    return count;
+}
+
+/* Bytes, or items, of a part of an input. */
+static uint64_t size_of(const struct wetdbg_dd_options *how, const struct wetdbg_dd_bytes *input,
+                        uint64_t offset, uint64_t length)
+{
+    return has_items(how) ? items_count(input->data + offset, length) : length;
+}
+
+/* ---- text ---- */
+
+static void print_head(struct cli_out *out, const struct wetdbg_dd_options *how,
+                       const struct wetdbg_dd_result *found)
+{
+    uint64_t there = 0, missing = 0;
+    for (size_t i = 0; i < found->piece_count; i++) {
+        const struct wetdbg_dd_piece *piece = &found->pieces[i];
+        there += size_of(how, &found->fail, piece->fail_offset, piece->length);
+        missing += size_of(how, &found->pass, piece->pass_offset, piece->missing);
+    }
+    fprintf(out->stream, "%" PRIu64 " tests, %.2f s: ", found->tests, found->seconds);
+    if (there || !missing)
+        fprintf(out->stream, "%" PRIu64 " %s", there, item_name(how, there == 1));
+    if (there && missing)
+        fputs(" in place of ", out->stream);
+    if (missing)
+        fprintf(out->stream, "%" PRIu64 " %s%s", missing, item_name(how, missing == 1),
+                there ? "" : " that are missing");
+    fputs(how->pass ? (there + missing == 1 ? " makes the difference\n" : " make the difference\n")
+          : there + missing == 1 ? " is enough to fail\n"
+                                 : " are enough to fail\n",
+          out->stream);
+    fputs("failure: ", out->stream);
+    cli_out_text(out, found->failure);
+    putc('\n', out->stream);
+    if (found->resumed)
+        fprintf(out->stream, "%" PRIu64 " tests were known from before\n", found->resumed);
+}
+
+static void print_items(struct cli_out *out, const uint8_t *bytes, uint64_t size, const char *mark)
+{
+    for (uint64_t at = 0; at < size;) {
+        const char *item = (const char *)bytes + at;
+        fprintf(out->stream, "  %s ", mark);
+        cli_out_text(out, item);
+        putc('\n', out->stream);
+        at += strlen(item) + 1;
+    }
+}
+
+/* Bytes in quotes; of too many the first and the last ones. */
+static void print_bytes(struct cli_out *out, const uint8_t *bytes, uint64_t size)
+{
+    if (size <= PIECE_BYTES) {
+        cli_out_quoted(out, bytes, (size_t)size);
+        return;
+    }
+    cli_out_quoted(out, bytes, PIECE_BYTES / 2);
+    fputs(" ... ", out->stream);
+    cli_out_quoted(out, bytes + size - PIECE_BYTES / 2, PIECE_BYTES / 2);
+}
+
+/* A piece with what stands around it in the minimal failing input. */
+static void print_piece(struct cli_out *out, const struct wetdbg_dd_result *found,
+                        const struct wetdbg_dd_piece *piece)
+{
+    uint64_t at = piece->fail_offset, end = at + piece->length;
+    uint64_t before = at < CONTEXT_BYTES ? at : CONTEXT_BYTES;
+    uint64_t after =
+        found->fail.size - end < CONTEXT_BYTES ? found->fail.size - end : CONTEXT_BYTES;
+    fprintf(out->stream, "  input:%" PRIu64, piece->offset);
+    if (piece->length > 1)
+        fprintf(out->stream, "+%" PRIu64, piece->length);
+    fprintf(out->stream, " (%" PRIu64 " in the minimal one)  %s", at, before < at ? "..." : "");
+    print_bytes(out, found->fail.data + at - before, before);
+    fprintf(out->stream, "%s[", cli_out_style(out, CLI_STYLE_BOLD));
+    print_bytes(out, found->fail.data + at, piece->length);
+    fprintf(out->stream, "]%s", cli_out_style(out, CLI_STYLE_NONE));
+    print_bytes(out, found->fail.data + end, after);
+    fputs(end + after < found->fail.size ? "..." : "", out->stream);
+    if (piece->missing) {
+        fputs("  where ", out->stream);
+        print_bytes(out, found->pass.data + piece->pass_offset, piece->missing);
+        fputs(" passes", out->stream);
+    }
+    putc('\n', out->stream);
+}
+
+void cli_dd_print(struct cli_out *out, const struct wetdbg_dd_options *how,
+                  const struct wetdbg_dd_result *found)
+{
+    print_head(out, how, found);
+    for (size_t i = 0; i < found->piece_count && i < PIECES_SHOWN; i++) {
+        const struct wetdbg_dd_piece *piece = &found->pieces[i];
+        if (!has_items(how)) {
+            print_piece(out, found, piece);
+            continue;
+        }
+        print_items(out, found->fail.data + piece->fail_offset, piece->length, "+");
+        print_items(out, found->pass.data + piece->pass_offset, piece->missing, "-");
+    }
+    if (found->piece_count > PIECES_SHOWN)
+        fprintf(out->stream, "  ... and %zu more places (--json has all)\n",
+                found->piece_count - PIECES_SHOWN);
+    fprintf(out->stream, "the minimal failing input has %" PRIu64 " of %" PRIu64 " bytes",
+            (uint64_t)found->fail.size, found->original_bytes);
+    if (found->fail.size <= WHOLE_BYTES && !has_items(how)) {
+        fputs(": \"", out->stream);
+        cli_out_quoted(out, found->fail.data, found->fail.size);
+        putc('"', out->stream);
+    }
+    putc('\n', out->stream);
+}
+
+/* ---- what to do next ---- */
+
+static void print_word(struct cli_out *out, const char *word)
+{
+    bool is_plain =
+        *word && word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                   "0123456789_@%+=:,./-")] == 0;
+    putc(' ', out->stream);
+    if (is_plain) {
+        cli_out_text(out, word);
+        return;
+    }
+    putc('\'', out->stream);
+    for (; *word; word++)
+        if (*word == '\'')
+            fputs("'\\''", out->stream);
+        else
+            cli_out_text(out, (const char[]){*word, 0});
+    putc('\'', out->stream);
+}
+
+/* The program's words, with the kept file in the input's place. True if it has to come by standard input. */
+static bool print_words(struct cli_out *out, const struct wetdbg_dd_options *how, const char *kept)
+{
+    bool is_named = false;
+    for (char *const *word = how->argv; *word; word++) {
+        const char *found = word == how->argv ? NULL : strstr(*word, "@@");
+        bool is_file = word != how->argv && how->fail && strcmp(*word, how->fail) == 0;
+        is_named = is_named || found || is_file;
+        if (is_file || (found && strcmp(*word, "@@") == 0)) {
+            print_word(out, kept);
+        } else if (found) {
+            char *made = NULL;
+            if (asprintf(&made, "%.*s%s%s", (int)(found - *word), *word, kept, found + 2) >= 0)
+                print_word(out, made);
+            free(made);
+        } else {
+            print_word(out, *word);
+        }
+    }
+    return !is_named;
+}
+
+void cli_dd_print_next(struct cli_out *out, const struct wetdbg_dd_options *how,
+                       const struct wetdbg_dd_result *found, const char *kept)
+{
+    if (has_items(how) || !how->argv[0])
+        return;
+    if (!kept) {
+        fputs("-o FILE keeps it\n", out->stream);
+        return;
+    }
+    fputs("next:\n  wetdbg record -o minimal --", out->stream);
+    if (print_words(out, how, kept)) {
+        fputs(" <", out->stream);
+        print_word(out, kept);
+    }
+    fputs("\n  wetdbg replay minimal", out->stream);
+    if (how->oracle == WETDBG_DD_EXPECT)
+        fprintf(out->stream, " -e 'slice backward output:%" PRIu64 "'", found->wrong_offset);
+    else if (how->oracle != WETDBG_DD_COMMAND)
+        fputs(" -e 'slice backward crash'", out->stream);
+    putc('\n', out->stream);
+}
+
+/* ---- JSON ---- */
+
+static json_t *pieces_json(const struct wetdbg_dd_result *found)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < found->piece_count; i++) {
+        const struct wetdbg_dd_piece *piece = &found->pieces[i];
+        json_t *object = json_object();
+        cli_json_set(object, "offset", cli_json_count(piece->offset));
+        cli_json_set(object, "length", cli_json_count(piece->length));
+        cli_json_set(object, "fail_offset", cli_json_count(piece->fail_offset));
+        cli_json_set(object, "pass_offset", cli_json_count(piece->pass_offset));
+        cli_json_set(object, "missing",
+                     cli_json_base64(found->pass.data + piece->pass_offset, piece->missing));
+        cli_json_append(list, object);
+    }
+    return list;
+}
+
+/* Where the minimal failing input's bytes come from: runs of bytes that stood together, too. */
+static json_t *origins_json(const struct wetdbg_dd_result *found)
+{
+    json_t *list = json_array();
+    for (uint64_t at = 0, end; at < found->fail.size; at = end) {
+        uint64_t origin = found->origins[at];
+        bool is_there = origin != WETDBG_DD_NOWHERE;
+        for (end = at + 1; end < found->fail.size; end++)
+            if (found->origins[end] != (is_there ? origin + (end - at) : WETDBG_DD_NOWHERE))
+                break;
+        json_t *object = json_object();
+        cli_json_set(object, "fail_offset", cli_json_count(at));
+        cli_json_set(object, "length", cli_json_count(end - at));
+        cli_json_set(object, "offset", is_there ? cli_json_count(origin) : json_null());
+        cli_json_append(list, object);
+    }
+    return list;
+}
+
+json_t *cli_dd_json(const struct wetdbg_dd_options *how, const struct wetdbg_dd_result *found)
+{
+    json_t *object = cli_json_object("wetdbg.dd/1");
+    cli_json_set(object, "tests", cli_json_count(found->tests));
+    cli_json_set(object, "recalled", cli_json_count(found->recalled));
+    cli_json_set(object, "resumed", cli_json_count(found->resumed));
+    cli_json_set(object, "seconds", json_real(found->seconds));
+    cli_json_set(object, "failure", cli_json_text(found->failure));
+    cli_json_set(object, "output_offset",
+                 found->wrong_offset == WETDBG_DD_NOWHERE ? json_null()
+                                                          : cli_json_count(found->wrong_offset));
+    cli_json_set(object, "input_bytes", cli_json_count(found->original_bytes));
+    cli_json_set(object, "isolated", json_boolean(how->pass != NULL));
+    cli_json_set(object, "pass", cli_json_base64(found->pass.data, found->pass.size));
+    cli_json_set(object, "fail", cli_json_base64(found->fail.data, found->fail.size));
+    cli_json_set(object, "difference", pieces_json(found));
+    cli_json_set(object, "origins", origins_json(found));
+    return object;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `wetdbg dd`: delta debugging of what a program is given. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dbgcli/alloc.h"
+#include "dbgcli/exit_status.h"
+#include "dbgcli/interrupt.h"
+#include "dbgcli/progress.h"
+#include "dbgcli/verbs/dd_answer.h"
+#include "dbgcli/verbs/memory_arg.h"
+#include "dbgcli/verbs/verb.h"
+#include <wetdbg/delta.h>
+#include <wetdbg/errors.h>
+#include <wetdbg/own_file.h>
+#include <wetdbg/record.h>
+
+static const struct cli_option options[] = {
+    {"fail", 0, "FILE", "the input that fails (with --unit=files: a directory)"},
+    {"pass", 0, "FILE", "one that passes; without it, as little as possible is to fail"},
+    {"crash", 0, NULL, "failing is: the same signal in the same function"},
+    {"any-crash", 0, NULL, "failing is: any signal that dumps core"},
+    {"expect", 0, "FILE", "failing is: the same first byte of output that is not as in FILE"},
+    {"oracle", 0, "CMD", "failing is: CMD exits with 1; 0 is passing, others say nothing"},
+    {"unit", 0, "UNIT", "byte (the default), line, token, tree; argv, env, files"},
+    {"output", 'o', "FILE", "write the minimal failing input"},
+    {"jobs", 0, "N", "tests that run at once; by default as many as there are processors"},
+    {"timeout", 0, "SECONDS", "for one run; by default 10 times what the failing one takes, and 1"},
+    {"memory", 0, "SIZE", "for one run; by default half of the machine's, divided by the jobs"},
+    {"disk", 0, "SIZE", "for what one run writes; by default 1G"},
+    {"scratch", 0, NULL, "the program works in a directory of its own, which is removed"},
+    {"restart", 0, NULL, "begin anew instead of going on after a kill"},
+    {"json", 0, NULL, "one JSON object"},
+    {0},
+};
+
+const struct cli_syntax cli_dd_syntax = {
+    .usage =
+        "--fail=FILE [--pass=FILE] (--crash|--any-crash|--expect=FILE|--oracle=CMD) [--unit=UNIT] "
+        "[OPTION]... [--] PROGRAM [ARG]...",
+    .options = options,
+    .operands_max = CLI_OPERANDS_ANY,
+    .ends_at_operand = true,
+    .details =
+        "Runs the program on parts of the failing input until no single unit can go (ddmin);\n"
+        "with --pass, until what is between a passing and a failing input is minimal (dd).\n"
+        "The program finds its input in a file, whose name stands for each @@ in its words or\n"
+        "for the word that is FILE; else it is the standard input. It runs as it is, not\n"
+        "recorded; what it starts is ended with it.\n"
+        "CMD is for sh; it has the program's output as standard input, and WETDBG_INPUT,\n"
+        "WETDBG_OUTPUT, WETDBG_ERRORS (names of files) and WETDBG_STATUS (128 + N for signal N)\n"
+        "in its environment. It may do without PROGRAM: its input is then the candidate.\n"
+        "With --unit=argv or env there is no --fail: the command line is what fails.\n"
+        "After an interruption the same command goes on; FILE.dd-journal has the tests so far.",
+    .example = "wetdbg dd --fail=bad.json --pass=good.json --crash -o min.json -- ./parse @@",
+};
+
+/* ---- options ---- */
+
+static int oracle_from(const struct cli_args *args, struct wetdbg_dd_options *how)
+{
+    static const struct {
+        const char *name;
+        enum wetdbg_dd_oracle oracle;
+    } rows[] = {
+        {"crash", WETDBG_DD_CRASH},
+        {"any-crash", WETDBG_DD_ANY_CRASH},
+        {"expect", WETDBG_DD_EXPECT},
+        {"oracle", WETDBG_DD_COMMAND},
+    };
+    unsigned given = 0;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (cli_args_has(args, rows[i].name)) {
+            how->oracle = rows[i].oracle;
+            given++;
+        }
+    if (given == 1)
+        return 0;
+    return wetdbg_fail(-WETDBG_ERR_USAGE,
+                       "dd: %s of --crash, --any-crash, --expect and --oracle says what failing is",
+                       given ? "only one" : "one");
+}
+
+static int unit_from(const struct cli_args *args, struct wetdbg_dd_options *how)
+{
+    static const char *const names[] = {
+        [WETDBG_DD_BYTE] = "byte",  [WETDBG_DD_LINE] = "line", [WETDBG_DD_TOKEN] = "token",
+        [WETDBG_DD_TREE] = "tree",  [WETDBG_DD_ARGV] = "argv", [WETDBG_DD_ENV] = "env",
+        [WETDBG_DD_FILES] = "files"};
+    const char *value = cli_args_value(args, "unit");
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(value ? value : "byte", names[i]) == 0) {
+            how->unit = (enum wetdbg_dd_unit)i;
+            return 0;
+        }
+    return wetdbg_fail(-WETDBG_ERR_USAGE,
+                       "dd: --unit is byte, line, token, tree, argv, env or files, not '%s'",
+                       value);
+}
+
+static int limits_from(const struct cli_args *args, struct wetdbg_dd_options *how)
+{
+    const char *timeout = cli_args_value(args, "timeout");
+    uint64_t jobs;
+    char *end;
+    int err = cli_args_number(args, "jobs", 0, &jobs);
+    if (!err)
+        err = cli_memory_parse(args, &how->memory_bytes);
+    if (!err)
+        err = cli_size_parse(args, "disk", 1u << 20, &how->disk_bytes);
+    if (err)
+        return err;
+    if (cli_args_has(args, "jobs") && (!jobs || jobs > WETDBG_DELTA_JOBS_MAX))
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "dd: --jobs is 1 to %d, not '%s'",
+                           WETDBG_DELTA_JOBS_MAX, cli_args_value(args, "jobs"));
+    how->jobs = (unsigned)jobs;
+    how->timeout_s = timeout ? strtod(timeout, &end) : 0;
+    if (timeout && (end == timeout || *end || !(how->timeout_s > 0 && how->timeout_s <= 1e6)))
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "dd: --timeout is a number of seconds, not '%s'",
+                           timeout);
+    return 0;
+}
+
+/* Beside the failing input, if somebody may write there; else nowhere. To be freed. */
+static char *journal_name(const struct wetdbg_dd_options *how)
+{
+    const char *name = how->fail ? how->fail : "wetdbg";
+    size_t length = strlen(name);
+    while (length > 1 && name[length - 1] == '/')
+        length--;
+    size_t directory = length;
+    while (directory && name[directory - 1] != '/')
+        directory--;
+    char *place = directory ? cli_asprintf("%.*s", (int)directory, name) : cli_strdup(".");
+    bool is_writable = access(place, W_OK | X_OK) == 0;
+    free(place);
+    return is_writable ? cli_asprintf("%.*s.dd-journal", (int)length, name) : NULL;
+}
+
+static int how_from(const struct cli_args *args, struct wetdbg_dd_options *how)
+{
+    const char *kept = cli_args_value(args, "output");
+    *how = (struct wetdbg_dd_options){
+        .argv = args->operands,
+        .fail = cli_args_value(args, "fail"),
+        .pass = cli_args_value(args, "pass"),
+        .command = cli_args_value(args, "oracle"),
+        .expect = cli_args_value(args, "expect"),
+        .is_scratch = cli_args_has(args, "scratch"),
+        .is_fresh = cli_args_has(args, "restart"),
+        .interrupted = cli_interrupt_flag(),
+    };
+    int err = oracle_from(args, how);
+    if (!err)
+        err = unit_from(args, how);
+    if (!err)
+        err = limits_from(args, how);
+    return err || !kept ? err : wetdbg_own_file_check_goal(kept);
+}
+
+/* ---- the search ---- */
+
+static void on_progress(void *arg, uint64_t tests, size_t left, size_t total)
+{
+    char text[80];
+    snprintf(text, sizeof(text), "%" PRIu64 " tests, %zu of %zu left", tests, left, total);
+    cli_progress_say(arg, text);
+}
+
+static int search(struct wetdbg_dd_options *how, struct wetdbg_dd_result *found)
+{
+    struct cli_progress progress;
+    how->progress = on_progress;
+    how->arg = &progress;
+    cli_progress_begin(&progress, stderr);
+    cli_interrupt_catch_all();
+    int err = wetdbg_dd(how, found);
+    int number = cli_interrupt_signal();
+    cli_interrupt_release();
+    cli_progress_end(&progress);
+    if (err == -WETDBG_ERR_INTERRUPTED && how->journal)
+        err = wetdbg_fail(err, "interrupted; the same command goes on from here");
+    if (err == -WETDBG_ERR_INTERRUPTED && number != SIGINT)
+        wetdbg_die_of(number);
+    return err;
+}
+
+/* Writes the minimal failing input under another name, and gives it its own when it is whole. */
+static int keep(const struct wetdbg_dd_result *found, const char *path)
+{
+    int fd;
+    size_t done = 0;
+    ssize_t wrote = 0;
+    char *part = cli_asprintf("%s.part", path);
+    int err = wetdbg_own_file_open(part, &fd);
+    if (!err) {
+        if (ftruncate(fd, 0))
+            err = wetdbg_fail_errno("%s", part);
+        while (!err && done < found->fail.size &&
+               (wrote = write(fd, found->fail.data + done, found->fail.size - done)) > 0)
+            done += (size_t)wrote;
+        if (!err && (done < found->fail.size || rename(part, path)))
+            err = wetdbg_fail_errno("%s", path);
+        close(fd);
+        if (err)
+            unlink(part);
+    }
+    free(part);
+    return err;
+}
+
+int cli_dd_run(struct cli_app *app, const struct cli_args *args)
+{
+    struct wetdbg_dd_options how;
+    struct wetdbg_dd_result found;
+    const char *kept = cli_args_value(args, "output");
+    int err = how_from(args, &how);
+    if (err)
+        return err;
+    char *journal = journal_name(&how);
+    how.journal = journal;
+    err = search(&how, &found);
+    free(journal);
+    if (err)
+        return err;
+    if (kept)
+        err = keep(&found, kept);
+    if (app->out->json) {
+        cli_out_json(app->out, cli_dd_json(&how, &found));
+    } else {
+        cli_dd_print(app->out, &how, &found);
+        cli_dd_print_next(app->out, &how, &found, err ? NULL : kept);
+    }
+    wetdbg_dd_result_fini(&found);
+    return err;
+}

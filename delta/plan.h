@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is the same for all runs of a search: the program, how it gets its input, what is asked of it, and its
+ * limits. */
+#ifndef DELTA_PLAN_H
+#define DELTA_PLAN_H
+
+#include <wetdbg/delta_program.h>
+
+/* How a candidate reaches the program. */
+enum dlt_way {
+    DLT_WAY_STDIN,
+    DLT_WAY_WORD, /* a file, whose name is in the program's words */
+    DLT_WAY_ARGV, /* its words behind the first */
+    DLT_WAY_ENV,
+    DLT_WAY_FILES, /* a directory: named by a word, or where it works */
+};
+
+/* Made by dlt_plan_init(), and not changed while runs are under way. */
+struct dlt_plan {
+    const struct wetdbg_dd_options *options;
+    enum dlt_way way;
+    char *program; /* what is executed: argv[0]'s path; NULL: the command does everything */
+    char **words;  /* argv; NULL at the end */
+    const char *placeholder; /* what stands for the candidate's name in words; NULL: nothing does */
+    bool is_whole_word;      /* it is all of a word, rather than a part */
+    char *file_name;         /* of the candidate: the last part of the failing input's */
+    bool is_command_file;    /* the command is a program's name rather than for sh */
+    struct wetdbg_dd_bytes expected;
+    double timeout_s;
+    uint64_t memory_bytes, disk_bytes;
+};
+
+/* `options` are borrowed until dlt_plan_fini(), which is due after any result. -WETDBG_ERR_USAGE, -WETDBG_ERR_NOT_FOUND;
+ * errnos of files, with sentences. */
+int dlt_plan_init(struct dlt_plan *plan, const struct wetdbg_dd_options *options);
+void dlt_plan_fini(struct dlt_plan *plan);
+
+/* All of a regular file, up to DLT_INPUT_BYTES_MAX; `bytes->data` is for the caller to free. */
+int dlt_file_read(const char *path, struct wetdbg_dd_bytes *bytes);
+
+#endif

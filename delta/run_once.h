@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One program, run by a warden until it ends, or passes a limit, or the warden is told to stop. */
+#ifndef DELTA_RUN_ONCE_H
+#define DELTA_RUN_ONCE_H
+
+#include <stdbool.h>
+
+#include "delta/report.h"
+
+struct dlt_command {
+    const char *program; /* a path */
+    char *const *argv, *const *environment;
+    const char *directory;               /* where it works; NULL: here */
+    const char *input, *output, *errors; /* names of files */
+    const char *scratch;                 /* whose size counts */
+    double timeout_s;
+    uint64_t memory_bytes, disk_bytes;
+    bool is_traced; /* the place of a crash is wanted */
+    int signals; /* a descriptor that signalfd() gave for SIGCHLD and SIGTERM, which are blocked */
+};
+
+/* Afterwards nothing of it runs any more. 0; -ECANCELED if SIGTERM came; errnos with sentences. *place and
+ * *crash_signal, of traced ones, are of the first process that died of a signal that dumps core, if any. */
+int dlt_run_once(const struct dlt_command *command, struct dlt_how *how,
+                 struct dlt_crash_place *place, int *crash_signal);
+
+#endif

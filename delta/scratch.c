@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "delta/scratch.h"
+
+#include <fts.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <wetdbg/errors.h>
+
+int dlt_scratch_make(char path[DLT_SCRATCH_PATH_BYTES])
+{
+    const char *place = getenv("TMPDIR");
+    if (!place || place[0] != '/')
+        place = "/tmp";
+    int length = snprintf(path, DLT_SCRATCH_PATH_BYTES, "%s/wetdbg-dd-XXXXXX", place);
+    if (length < 0 || length >= DLT_SCRATCH_PATH_BYTES - 512)
+        return wetdbg_fail(-ENAMETOOLONG, "the name in TMPDIR is too long");
+    if (!mkdtemp(path)) {
+        int err = wetdbg_fail_errno("%s: no directory can be made there for a run", place);
+        path[0] = 0;
+        return err;
+    }
+    return 0;
+}
+
+static FTS *walk(const char *path)
+{
+    char *const paths[] = {(char *)path, NULL};
+    return fts_open(paths, FTS_PHYSICAL | FTS_XDEV | FTS_NOCHDIR, NULL);
+}
+
+void dlt_scratch_remove(const char *path)
+{
+    FTS *fts = walk(path);
+    FTSENT *entry;
+    while (fts && (entry = fts_read(fts))) {
+        if (entry->fts_info == FTS_D)
+            chmod(entry->fts_accpath, 0700);
+        else if (entry->fts_info == FTS_DP || entry->fts_info == FTS_DNR)
+            rmdir(entry->fts_accpath);
+        else
+            unlink(entry->fts_accpath);
+    }
+    if (fts)
+        fts_close(fts);
+}
+
+uint64_t dlt_scratch_bytes(const char *path)
+{
+    FTS *fts = walk(path);
+    FTSENT *entry;
+    uint64_t bytes = 0;
+    while (fts && (entry = fts_read(fts)))
+        if (entry->fts_info == FTS_F)
+            bytes += (uint64_t)entry->fts_statp->st_blocks * 512;
+    if (fts)
+        fts_close(fts);
+    return bytes;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A run that is under way, seen from wetdbg: a warden, a pipe from it, a directory. */
+#ifndef DELTA_TRIAL_H
+#define DELTA_TRIAL_H
+
+#include <stdbool.h>
+
+#include "delta/plan.h"
+#include "delta/report.h"
+#include "delta/scratch.h"
+
+/* Embedded by its holder; all zero is none. */
+struct dlt_trial {
+    bool is_running;
+    pid_t warden;
+    int fd; /* readable when the run has ended */
+    double deadline_s;
+    char scratch[DLT_SCRATCH_PATH_BYTES];
+};
+
+/* Starts a run on a candidate, which is borrowed for the call. An errno, with a sentence. */
+int dlt_trial_start(struct dlt_trial *trial, const struct dlt_plan *plan,
+                    const struct wetdbg_dd_bytes *candidate);
+
+/* Waits until one of `count` trials has ended, one of which at least is running; *which is its number, and it is
+ * none any more. 0; -WETDBG_ERR_INTERRUPTED if `interrupted` became true; what failed in its warden. */
+int dlt_trial_finish(struct dlt_trial *trials, size_t count,
+                     const volatile sig_atomic_t *interrupted, size_t *which,
+                     struct dlt_report *report);
+
+/* Ends a run, and removes what it left. Nothing happens to one that does not run. */
+void dlt_trial_cancel(struct dlt_trial *trial);
+
+#endif

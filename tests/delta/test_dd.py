@@ -1,0 +1,332 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""test_dd.py BUILD: `wetdbg dd` as a user runs it: what it finds, what it refuses, and that programs that behave
+badly leave nothing behind, neither when it ends nor when it is killed."""
+import base64
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "e2e"))
+import e2e
+
+MARK = f"WETDBG_TEST_MARK={os.getpid()}"
+
+
+class Dd:
+    """A bench whose runs are marked in their environment, with a place of their own for temporary files."""
+
+    def __init__(self, bench):
+        self.bench = bench
+        self.programs = f"{bench.build}/tests/delta"
+        name, value = MARK.split("=")
+        os.mkdir(bench.path("tmp"))
+        bench.environment.update({name: value, "TMPDIR": bench.path("tmp")})
+
+    def file(self, name, content, mode=0o600):
+        path = self.bench.path(name)
+        with open(path, "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+        os.chmod(path, mode)
+        return path
+
+    def script(self, name, text):
+        return self.file(name, f"#!/bin/sh\n{text}\n", 0o700)
+
+    def run(self, *words, status=0, **how):
+        run = self.bench.wet("dd", *words, **how)
+        self.bench.check(run.status == status, f"status {run.status} in place of {status}", run)
+        self.check_nothing_left(run)
+        return run
+
+    def json(self, *words, **how):
+        """The object, with the inputs as bytes."""
+        run = self.run("--json", *words, **how)
+        try:
+            found = json.loads(run.out)
+        except ValueError:
+            self.bench.fail("no JSON", run)
+            raise SystemExit(self.bench.finish()) from None
+        for name in ("pass", "fail"):
+            if name in found:
+                found[name] = base64.b64decode(found[name])
+        return found
+
+    def says(self, text, *words, status=2, **how):
+        run = self.run(*words, status=status, **how)
+        self.bench.check(text in run.err and run.err.count("\n") == 1, f"it does not say {text!r}", run)
+
+    def processes(self):
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    if MARK.encode() in file.read().split(b"\0") and int(pid) != os.getpid():
+                        found.append(int(pid))
+            except OSError:
+                pass
+        return found
+
+    def check_nothing_left(self, run=None):
+        """Processes that were killed a moment ago may still be there."""
+        end = time.monotonic() + 20
+        while (self.processes() or os.listdir(self.bench.path("tmp"))) and time.monotonic() < end:
+            time.sleep(0.02)
+        self.bench.check(not self.processes(), f"processes are left: {self.processes()}", run)
+        self.bench.check(not os.listdir(self.bench.path("tmp")), "files are left", run)
+        for pid in self.processes():
+            os.kill(pid, signal.SIGKILL)
+
+    def equal(self, found, wanted, what):
+        self.bench.check(found == wanted, f"{what}: {found!r} in place of {wanted!r}")
+
+
+# ---- what it finds ----
+
+
+def test_figure(dd):
+    """The 1,025th character overflows into a pointer that is freed: one byte, in at most 40 runs."""
+    fail, good = dd.file("fail", "a" * 2048), dd.file("pass", "a" * 1024)
+    for jobs in ("1", "3"):
+        found = dd.json("--fail", fail, "--pass", good, "--crash", "--jobs", jobs, "--", f"{dd.programs}/overflow")
+        dd.equal([(p["offset"], p["length"], p["fail_offset"]) for p in found["difference"]], [(1024, 1, 1024)],
+                 "the difference")
+        dd.equal((found["pass"], found["fail"]), (b"a" * 1024, b"a" * 1025), "the inputs")
+        dd.bench.check(found["tests"] <= 40, f"{found['tests']} tests")
+        dd.bench.check(found["failure"].startswith("SIGABRT in main (overflow"), found["failure"])
+
+
+def test_minimize(dd):
+    text = "".join(f"line {i} of the input\n" for i in range(60)) + "needs (this and [that])\n"
+    fail = dd.file("text", text)
+    oracle = 'grep -q "n 4.*" "$WETDBG_INPUT"; ! { grep -q th.s "$WETDBG_INPUT" && grep -q "e 33" "$WETDBG_INPUT"; }'
+    found = dd.json("--fail", fail, "--oracle", oracle)
+    dd.equal(len(found["fail"]), len("e 33this"), "a minimal input's length")
+    dd.equal(found["pass"], b"", "what passes")
+    for origin in found["origins"]:
+        at, offset, length = origin["fail_offset"], origin["offset"], origin["length"]
+        dd.equal(found["fail"][at:at + length], text[offset:offset + length].encode(), "bytes and their origin")
+    lines = dd.json("--fail", fail, "--oracle", oracle, "--unit", "line")
+    dd.equal(lines["fail"], b"line 33 of the input\nneeds (this and [that])\n", "by lines")
+    tokens = dd.json("--fail", fail, "--oracle", oracle, "--unit", "token")
+    dd.equal(tokens["fail"], b"line 33this", "by tokens")
+
+
+def test_tree(dd):
+    """What is left of JSON is JSON; of XML, XML."""
+    document = {"list": [{"id": i, "name": f"n{i}", "deep": [[i, {"x": i}], None]} for i in range(9)], "end": True}
+    fail = dd.file("doc.json", json.dumps(document, indent=1))
+    oracle = dd.script("json-oracle", 'exec python3 -c "import json, sys; d = open(sys.argv[1]).read(); json.loads(d)\n'
+                       'sys.exit(1 if \'n7\' in d else 0)" "$1" 2>&-  || exit $?')
+    strict = dd.script("strict", f'{oracle} "$1"; s=$?; python3 -c "import json, sys; json.load(open(sys.argv[1]))" "$1" '
+                       '2>/dev/null || exit 125; exit $s')
+    found = dd.json("--fail", fail, "--oracle", strict, "--unit", "tree")
+    dd.equal(json.loads(found["fail"]), {"list": [{"name": "n7"}]}, "the minimal document")
+    fail = dd.file("doc.xml", "<r>" + "".join(f"<a i='{i}'><b>text {i}</b><c/></a>" for i in range(9)) + "</r>\n")
+    oracle = ('python3 -c "import sys, xml.dom.minidom as m; d = m.parse(sys.argv[1])\n'
+              'sys.exit(1 if \'text 5\' in d.toxml() else 0)" "$WETDBG_INPUT" 2>/dev/null; s=$?; '
+              'python3 -c "import sys, xml.dom.minidom as m; m.parse(sys.argv[1])" "$WETDBG_INPUT" 2>/dev/null || exit 125; '
+              'exit $s')
+    found = dd.json("--fail", fail, "--oracle", oracle, "--unit", "tree")
+    dd.equal(found["fail"].strip(), b"<r><a><b>text 5</b></a></r>", "the minimal document")
+
+
+def test_replacements(dd):
+    """Differences that are a replacement, and an absence."""
+    good, bad = dd.file("good", "alpha=1\nbeta=22\ngamma=3\n"), dd.file("bad", "alpha=1\nbeta=29\ngamma=4\ndelta=5\n")
+    found = dd.json("--fail", bad, "--pass", good, "--oracle", '! grep -q =29 "$WETDBG_INPUT"')
+    piece = found["difference"][0]
+    dd.equal((len(found["difference"]), piece["offset"], piece["length"], base64.b64decode(piece["missing"])),
+             (1, 14, 1, b"2"), "what was replaced")
+    good, bad = dd.file("good", "begin\nlock\nwork\nunlock\nend\n"), dd.file("bad", "begin\nlock\nwork\nend\n")
+    found = dd.json("--fail", bad, "--pass", good, "--unit", "line", "--oracle", 'grep -q unlock "$WETDBG_INPUT"')
+    piece = found["difference"][0]
+    dd.equal((piece["offset"], piece["length"], base64.b64decode(piece["missing"])), (16, 0, b"unlock\n"), "what is missing")
+    run = dd.run("--fail", bad, "--pass", good, "--unit", "line", "--oracle", 'grep -q unlock "$WETDBG_INPUT"')
+    dd.bench.check("7 bytes that are missing make the difference" in run.out, "the absence is not said", run)
+
+
+def test_expect(dd):
+    """The first wrong byte of the output: 'bad' in place of 'sum' if a line has a 7 in it."""
+    program = dd.script("sum", 'n=0; while read -r line; do case $line in *7*) echo "n=$n bad"; exit;; esac; '
+                        'n=0; done; echo "n=0 sum"')
+    fail, expected = dd.file("numbers", "1\n2\n375\n4\n"), dd.file("expected", "n=0 sum\n")
+    found = dd.json("--fail", fail, "--expect", expected, "--", program)
+    dd.equal((found["fail"], found["output_offset"]), (b"7\n", 4), "the input and the byte")
+    dd.equal(found["failure"], "byte 4 of the output is 'b' in place of 's'", "the failure")
+    dd.says("its output is all that was expected", "--fail", dd.file("right", "1\n"), "--expect", expected, "--", program)
+
+
+def test_other_units(dd):
+    program = dd.script("words", 'case " $* " in *" -b "*"y "*) kill -SEGV $$;; esac')
+    found = dd.json("--unit", "argv", "--any-crash", "--", program, "-a", "x", "-b", "", "a b", "y", "z")
+    dd.equal(found["fail"], b"-b\0y\0", "the words")
+    run = dd.run("--unit", "argv", "--any-crash", "--", program, "-a", "x", "-b", "", "a b", "y", "z")
+    dd.bench.check("2 arguments are enough to fail" in run.out and "\n  + -b\n  + y\n" in run.out, "the words", run)
+    program = dd.script("variables", '[ "$DD_TWO" = 2 ] && kill -SEGV $$; exit 0')
+    found = dd.json("--unit", "env", "--any-crash", "--", program, env=dict(dd.bench.environment, DD_ONE="1", DD_TWO="2"))
+    dd.equal(found["fail"], b"DD_TWO=2\0", "the variables")
+    for place, files in (("ok", {"a": "1", "sub/b": "2", "c": "3"}), ("ko", {"a": "1", "sub/b": "X", "c": "4", "d": "X"})):
+        for name, text in files.items():
+            os.makedirs(os.path.dirname(dd.bench.path(place, name)), exist_ok=True)
+            dd.file(f"{place}/{name}", text)
+    program = dd.script("folder", '[ "$(cat "$1"/a "$1"/sub/b 2>/dev/null)" = 1X ] && kill -SEGV $$; exit 0')
+    found = dd.json("--unit", "files", "--fail", "ko/", "--any-crash", "--", program, "@@")
+    dd.equal(found["fail"], b"ko//a\0ko//sub/b\0", "the files")
+    found = dd.json("--unit", "files", "--fail", "ko", "--pass", "ok", "--any-crash", "--", program, "ko")
+    piece = found["difference"][0]
+    dd.equal((len(found["difference"]), found["fail"][piece["fail_offset"]:][:piece["length"]],
+              base64.b64decode(piece["missing"])), (1, b"ko//sub/b\0", b"ok//sub/b\0"), "the file that differs")
+
+
+def test_where_the_input_is(dd):
+    """As a part of a word, as FILE's own name, as standard input; -o keeps the result, with the name in reach."""
+    for name, words in (("word", ["--in=@@"]), ("named", [dd.bench.path("data.txt")]), ("stdin", [])):
+        fail = dd.file("data.txt", "12345X6789")
+        program = dd.script(name, 'f=${1#--in=}; case ${f:-/data.txt} in */data.txt) ;; *) exit 9;; esac\n'
+                            'grep -q X ${f:+"$f"} && kill -ILL $$; exit 0')
+        run = dd.run("--fail", fail, "--any-crash", "-o", dd.bench.path("kept"), "--", program, *words)
+        with open(dd.bench.path("kept"), "rb") as file:
+            dd.equal(file.read(), b"X", "what was kept")
+        dd.equal(stat.S_IMODE(os.stat(dd.bench.path("kept")).st_mode), 0o600, "its mode")
+        place = {"word": f" --in={dd.bench.path('kept')}\n", "named": f" {dd.bench.path('kept')}\n",
+                 "stdin": f" < {dd.bench.path('kept')}\n"}[name]
+        dd.bench.check(f"wetdbg record -o minimal -- {program}{place}" in run.out, "the next command", run)
+        dd.equal(open(fail, "rb").read(), b"12345X6789", "the failing input afterwards")
+
+
+def test_function(dd):
+    """The same signal in another function is another failure."""
+    fail = dd.file("places", "....one....two....")
+    found = dd.json("--fail", fail, "--crash", "--", f"{dd.programs}/places")
+    dd.equal(found["fail"], b"one", "what fails as the whole does")
+    dd.equal(found["failure"].split(" (")[0], "SIGSEGV in first", "the failure")
+    any_crash = dd.json("--fail", fail, "--any-crash", "--", f"{dd.programs}/places")
+    dd.bench.check(any_crash["fail"] in (b"one", b"two"), f"any crash: {any_crash['fail']}")
+    for text, failure in (("abort", "SIGABRT in checks"), ("handler", "SIGSEGV in second"), ("deep", "SIGSEGV in deep"),
+                          ("wild", "SIGSEGV in jumps"), ("thread", "SIGSEGV in first"), ("child", "SIGSEGV in second")):
+        found = dd.json("--fail", dd.file("place", f"..{text}.."), "--crash", "--", f"{dd.programs}/places")
+        dd.equal((found["fail"], found["failure"].split(" (")[0]), (text.encode(), failure), "a place")
+
+
+# ---- bad programs ----
+
+
+def test_unruly(dd):
+    """Nothing is left of them, and the outcomes are right."""
+    program = f"{dd.programs}/unruly"
+    fail = dd.file("bad", "abcXdef")
+    for deed in ("daemon", "files", "deaf", "overwrite", "mute", "tty"):
+        found = dd.json("--fail", fail, "--any-crash", "--timeout", "10", "--", program, "@@", deed)
+        dd.equal(found["fail"], b"X", f"with {deed}")
+    dd.equal(open(fail, "rb").read(), b"abcXdef", "the failing input afterwards")
+    dd.says("ended by SIGKILL", "--fail", fail, "--any-crash", "--", program, "@@", "group")
+    for letter, options in (("L", ["--timeout", "0.4"]), ("F", ["--disk", "8M"]), ("M", ["--memory", "64M"]),
+                            ("B", ["--timeout", "5"])):
+        found = dd.json("--fail", dd.file("bad", f"{letter}X"), "--any-crash", *options, "--", program, "@@")
+        dd.equal(found["fail"], b"X", f"with {letter}")
+        alone = dd.file("alone", letter)
+        dd.says("the program ", "--fail", alone, "--any-crash", *options, "--", program, "@@")
+
+
+def test_bad_oracles(dd):
+    fail, good = dd.file("f", "some text"), dd.file("p", "text")
+    both = ["--fail", fail, "--pass", good, "--oracle"]
+    dd.says("an oracle that always passes finds nothing", *both, "true")
+    dd.says("an oracle that always fails finds nothing", *both, "false")
+    dd.says("an oracle that always fails finds nothing", "--fail", fail, "--oracle", "false")
+    dd.says("the oracle exited with status 127", *both, "no-such-oracle")
+    dd.says("the oracle did not end within 0.5 s", *both, "sleep 1000 & wait", "--timeout", "0.5")
+    count = dd.bench.path("count")
+    flaky = f'echo >> {count}; [ $(($(wc -l < {count}) % 2)) = 0 ]'
+    dd.says("the oracle is flaky: ", *both, flaky, status=1)
+    late = f'echo >> {count}; [ $(wc -l < {count}) -gt %d ] || ! grep -q some "$WETDBG_INPUT"'
+    os.unlink(count)
+    dd.says("is flaky: ", *both, late % 6, status=1)
+    dd.bench.check(not os.path.exists(f"{fail}.dd-journal"), "a journal of flaky tests is left")
+
+
+def test_refusals(dd):
+    fail, good = dd.file("f", "abc"), dd.file("p", "ab")
+    true = "/bin/true"
+    dd.says("which is no crash; try --expect or --oracle", "--fail", fail, "--crash", "--", true)
+    dd.says("one of --crash, --any-crash, --expect and --oracle says what failing is", "--fail", fail, "--", true)
+    dd.says("only one of --crash", "--fail", fail, "--crash", "--oracle", "true", "--", true)
+    dd.says("no failing input is given", "--crash", "--", true)
+    dd.says("no program is given", "--fail", fail, "--crash")
+    dd.says("/no/such: no such program", "--fail", fail, "--crash", "--", "/no/such", status=1)
+    dd.says("are equal", "--fail", fail, "--pass", fail, "--oracle", "false")
+    dd.says("is empty: nothing could be taken away", "--fail", dd.file("e", ""), "--oracle", "false")
+    dd.says("--unit is byte, line,", "--fail", fail, "--crash", "--unit", "word", "--", true)
+    dd.says("--jobs is 1 to 64, not '0'", "--fail", fail, "--crash", "--jobs", "0", "--", true)
+    dd.says("--timeout is a number of seconds, not 'x'", "--fail", fail, "--crash", "--timeout", "x", "--", true)
+    dd.says("is no input: what fails are the program's arguments", "--fail", fail, "--unit", "argv", "--crash", "--", true)
+    dd.says("a directory", "--fail", dd.bench.path("tmp"), "--oracle", "false")
+    dd.says("f: no directory", "--fail", fail, "--unit", "files", "--oracle", "false")
+    dd.says("does not pass: the oracle exited with status 3", "--fail", fail, "--pass", good, "--oracle",
+            'grep -q c "$WETDBG_INPUT" && exit 1; exit 3')
+    dd.says("an empty input fails in the same way", "--fail", fail, "--any-crash", "--", dd.script("dies", "kill -SEGV $$"))
+    dd.says("only a regular file is replaced", "--fail", fail, "--crash", "-o", "/dev/null", "--", true)
+    run = dd.run("--json", "--fail", fail, "--crash", "--", true, status=2)
+    dd.equal(json.loads(run.out)["schema"], "wetdbg.error/1", "an error as JSON")
+
+
+# ---- ends that come early ----
+
+
+def start_slow(dd, name):
+    """A search of some ten seconds, whose program leaves a child each time."""
+    fail = dd.file(name, "".join(f"{i}\n" for i in range(300)) + "X\n")
+    program = dd.script("slow", 'sleep 1000 & sleep 0.1; grep -q X && grep -q 1 "$0" && kill -SEGV $$; exit 0')
+    words = ["--json", "--jobs", "2", "--fail", fail, "--any-crash", "--unit", "line", "--", program]
+    child = subprocess.Popen([dd.bench.wetdbg, "dd", *words], env=dd.bench.environment, cwd=dd.bench.work, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    return words, fail, child
+
+
+def test_early_end(dd):
+    """Nothing is left after Ctrl-C, SIGTERM, or SIGKILL, but the journal; and the same command goes on."""
+    for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, -15), (signal.SIGKILL, -9)):
+        words, fail, child = start_slow(dd, f"slow-{number}")
+        journal, end = f"{fail}.dd-journal", time.monotonic() + 30
+        while time.monotonic() < end and not (os.path.exists(journal) and os.path.getsize(journal) >= 45 + 5 * 35):
+            time.sleep(0.02)
+        child.send_signal(number)
+        said, _ = child.communicate(timeout=60)
+        dd.equal(child.returncode, status, f"the status after {number.name}")
+        if number == signal.SIGINT:
+            dd.bench.check(b"the same command goes on from here" in said, f"it says {said}")
+        dd.check_nothing_left()
+        with open(journal, "ab") as file:
+            file.write(b"0123456789abcdef torn")
+        found = dd.json(*words)
+        dd.bench.check(found["resumed"] >= 5, f"{found['resumed']} tests were known")
+        dd.equal(found["fail"], b"X\n", "what it found in the end")
+        dd.bench.check(not os.path.exists(journal), "the journal is left")
+
+
+def test_journal_of_another_search(dd):
+    fail = dd.file("f", "abcX")
+    oracle = '! grep -q X "$WETDBG_INPUT"'
+    for journal in (b"wetdbg-dd 1 00000000000000000000000000000000\n", b"nonsense", b""):
+        dd.file("f.dd-journal", journal)
+        found = dd.json("--fail", fail, "--oracle", oracle)
+        dd.equal((found["resumed"], found["fail"]), (0, b"X"), "with a journal of something else")
+
+
+def run_test(bench, chosen):
+    dd = Dd(bench)
+    tests = [test for name, test in sorted(globals().items()) if name.startswith("test_")]
+    for test in tests:
+        if chosen and test.__name__ not in chosen:
+            continue
+        begin = time.monotonic()
+        test(dd)
+        print(f"{test.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
+
+
+e2e.main(run_test)
