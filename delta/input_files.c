@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "common/buf.h"
+#include "delta/delta_input.h"
 #include "delta/plan.h"
 #include <wetdbg/errors.h>
 
@@ -75,28 +76,44 @@ static int items_sort(struct wd_buf *items)
     return err;
 }
 
+static int directory_check(const char *name, const char *dir)
+{
+    struct stat st;
+    if (stat(dir, &st))
+        return wetdbg_fail_errno("%s", name);
+    if (!S_ISDIR(st.st_mode))
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "%s: no directory", name);
+    if (strstr(dir, "//"))
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "%s: a name with // in it", name);
+    return 0;
+}
+
+static int items_find(const char *dir, struct wd_buf *to)
+{
+    char *const paths[] = {(char *)dir, NULL};
+    FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, names_compare);
+    FTSENT *entry;
+    int err = 0;
+    if (!fts)
+        return wetdbg_fail_errno("%s", dir);
+    while (!err && (entry = fts_read(fts)))
+        if (is_file(entry))
+            err = name_append(dir, strlen(dir), entry, to);
+    fts_close(fts);
+    return err;
+}
+
 static int items_of_directory(const char *name, struct wd_buf *to)
 {
     size_t length = strlen(name);
     while (length > 1 && name[length - 1] == '/')
         length--;
     char *dir = strndup(name, length);
-    char *const paths[] = {dir, NULL};
-    struct stat st;
-    FTS *fts = dir ? fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, names_compare) : NULL;
-    FTSENT *entry;
-    int err = fts ? 0 : -ENOMEM;
-    if (!err && (stat(dir, &st) || !S_ISDIR(st.st_mode)))
-        err = wetdbg_fail(-WETDBG_ERR_USAGE, "%s: no directory", name);
-    if (!err && strstr(dir, "//"))
-        err = wetdbg_fail(-WETDBG_ERR_USAGE, "%s: a name with // in it", name);
-    while (!err && (entry = fts_read(fts)))
-        if (is_file(entry))
-            err = name_append(dir, length, entry, to);
-    if (fts)
-        fts_close(fts);
+    int err = dir ? directory_check(name, dir) : -ENOMEM;
+    if (!err)
+        err = items_find(dir, to);
     free(dir);
-    if (!err && to->size_bytes > UINT32_MAX)
+    if (!err && to->size_bytes > DLT_INPUT_BYTES_MAX)
         err = wetdbg_fail(-WETDBG_ERR_USAGE, "%s: too many files", name);
     return err ? err : items_sort(to);
 }

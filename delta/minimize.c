@@ -56,8 +56,9 @@ static int spans_make(const struct stage *stage, const struct wetdbg_delta_unit 
     return 0;
 }
 
+/* `gone`, of the last unit, is how many single groups went; NULL: single groups are not asked for. */
 static int stage_run(struct dlt_asker *asker, struct stage *stage,
-                     const struct wetdbg_delta_unit *coarser, bool is_last, struct dlt_set *left)
+                     const struct wetdbg_delta_unit *coarser, size_t *gone, struct dlt_set *left)
 {
     struct dlt_reduction reduction = {.asker = asker, .arg = stage, .form = stage_form};
     struct dlt_span *spans = NULL;
@@ -71,8 +72,8 @@ static int stage_run(struct dlt_asker *asker, struct stage *stage,
         dlt_set_add(&reduction.items, 0, stage->count);
         err = dlt_reduce_by_halves(&reduction, &spans, &count);
     }
-    if (!err && is_last)
-        err = dlt_reduce_by_items(&reduction);
+    if (!err && gone)
+        err = dlt_reduce_by_items(&reduction, gone);
     if (!err)
         stage_form(stage, &reduction.items, left);
     free(spans);
@@ -83,7 +84,7 @@ static int stage_run(struct dlt_asker *asker, struct stage *stage,
 
 /* One unit: takes away from `fail` what it can. */
 static int minimize_by(struct dlt_asker *asker, const struct wetdbg_delta_unit *unit,
-                       const struct wetdbg_delta_unit *coarser, bool is_last, struct dlt_set *fail)
+                       const struct wetdbg_delta_unit *coarser, size_t *gone, struct dlt_set *fail)
 {
     struct dlt_set before = {0};
     struct stage stage = {.unit = unit, .left = &before};
@@ -93,21 +94,26 @@ static int minimize_by(struct dlt_asker *asker, const struct wetdbg_delta_unit *
         err = dlt_unit_groups(unit, &before, &stage.groups, &stage.count);
     }
     if (!err)
-        err = stage_run(asker, &stage, coarser, is_last, fail);
+        err = stage_run(asker, &stage, coarser, gone, fail);
     free(stage.groups);
     dlt_set_fini(&before);
     return err;
 }
 
+/* All units, and again from the coarsest one while it helped to ask for single groups. */
 static int minimize(struct dlt_asker *asker, const struct wetdbg_delta_unit *units,
                     size_t unit_count, struct dlt_set *fail)
 {
+    size_t gone = 1;
     int err = dlt_ask_ends(asker, fail->count, false);
     dlt_set_add(fail, 0, fail->count);
-    if (!err && !unit_count)
-        return minimize_by(asker, NULL, NULL, true, fail);
-    for (size_t u = 0; !err && u < unit_count; u++)
-        err = minimize_by(asker, &units[u], u ? &units[u - 1] : NULL, u + 1 == unit_count, fail);
+    while (!err && gone) {
+        if (!unit_count)
+            err = minimize_by(asker, NULL, NULL, &gone, fail);
+        for (size_t u = 0; !err && u < unit_count; u++)
+            err = minimize_by(asker, &units[u], u ? &units[u - 1] : NULL,
+                              u + 1 == unit_count ? &gone : NULL, fail);
+    }
     return err;
 }
 

@@ -147,7 +147,7 @@ static int level_run(struct tree *tree)
     return err;
 }
 
-static int nodes_run(struct tree *tree)
+static int nodes_run(struct tree *tree, size_t *gone)
 {
     struct dlt_reduction reduction = {
         .asker = tree->asker, .arg = tree, .form = nodes_form, .settle = nodes_settle};
@@ -156,7 +156,7 @@ static int nodes_run(struct tree *tree)
         err = dlt_set_init(&reduction.tried, tree->count);
     if (!err) {
         dlt_set_copy(&reduction.items, &tree->left);
-        err = dlt_reduce_by_items(&reduction);
+        err = dlt_reduce_by_items(&reduction, gone);
     }
     if (!err)
         dlt_set_copy(&tree->left, &reduction.items);
@@ -165,9 +165,9 @@ static int nodes_run(struct tree *tree)
     return err;
 }
 
-static int tree_run(struct tree *tree)
+static int levels_run(struct tree *tree)
 {
-    int err = dlt_ask_ends(tree->asker, tree->delta_count, false);
+    int err = 0;
     for (uint32_t level = 0; !err && level <= tree->deepest; level++) {
         tree->member_count = 0;
         for (size_t i = 0; i < tree->count; i++)
@@ -176,7 +176,19 @@ static int tree_run(struct tree *tree)
         if (tree->member_count)
             err = level_run(tree);
     }
-    return err ? err : nodes_run(tree);
+    return err;
+}
+
+static int tree_run(struct tree *tree)
+{
+    size_t gone = 1;
+    int err = dlt_ask_ends(tree->asker, tree->delta_count, false);
+    while (!err && gone) {
+        err = levels_run(tree);
+        if (!err)
+            err = nodes_run(tree, &gone);
+    }
+    return err;
 }
 
 int wetdbg_delta_minimize_tree(const struct wetdbg_delta_tests *tests, size_t count,

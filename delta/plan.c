@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "delta/plan.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,8 +14,12 @@
 #include "delta/delta_input.h"
 #include <wetdbg/errors.h>
 
-#define DISK_BYTES      (UINT64_C(1) << 30)
-#define MEMORY_LEAST    (UINT64_C(64) << 20)
+#define DISK_BYTES   (UINT64_C(1) << 30)
+#define MEMORY_LEAST (UINT64_C(64) << 20)
+/* Tasks that the user may have beyond those that he has now: a last limit for what multiplies faster than wardens
+ * look. Root has none. */
+#define TASKS_MORE 4000
+
 #define FIRST_TIMEOUT_S 60.0 /* of runs before the first one that ended */
 
 int dlt_file_read(const char *path, struct wetdbg_dd_bytes *bytes)
@@ -180,12 +185,33 @@ static char *last_part(const char *path)
 
 /* ---- limits ---- */
 
+/* How many tasks this user has. */
+static uint64_t tasks_count(void)
+{
+    DIR *proc = opendir("/proc");
+    struct dirent *entry;
+    uint64_t count = 0;
+    while (proc && (entry = readdir(proc))) {
+        char name[64];
+        struct stat st;
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+            continue;
+        snprintf(name, sizeof(name), "/proc/%.16s/task", entry->d_name);
+        if (stat(name, &st) == 0 && st.st_uid == getuid() && st.st_nlink > 2)
+            count += st.st_nlink - 2; /* a directory for each */
+    }
+    if (proc)
+        closedir(proc);
+    return count;
+}
+
 static void limits_set(struct dlt_plan *plan)
 {
     const struct wetdbg_dd_options *options = plan->options;
     uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t share = machine / 2 / (options->jobs ? options->jobs : 1);
     plan->timeout_s = options->timeout_s > 0 ? options->timeout_s : FIRST_TIMEOUT_S;
+    plan->tasks_max = tasks_count() + TASKS_MORE;
     plan->disk_bytes = options->disk_bytes ? options->disk_bytes : DISK_BYTES;
     plan->memory_bytes = options->memory_bytes  ? options->memory_bytes
                          : share < MEMORY_LEAST ? MEMORY_LEAST

@@ -28,6 +28,7 @@ struct dlt_plan {
     struct wetdbg_dd_bytes expected;
     double timeout_s;
     uint64_t memory_bytes, disk_bytes;
+    uint64_t tasks_max; /* of this user */
 };
 
 /* `options` are borrowed until dlt_plan_fini(), which is due after any result. -WETDBG_ERR_USAGE, -WETDBG_ERR_NOT_FOUND;

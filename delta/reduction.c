@@ -197,16 +197,18 @@ static int round_init(struct round *round, struct dlt_reduction *reduction)
     return 0;
 }
 
-int dlt_reduce_by_items(struct dlt_reduction *reduction)
+int dlt_reduce_by_items(struct dlt_reduction *reduction, size_t *gone)
 {
     struct round round;
     int err = round_init(&round, reduction);
+    *gone = 0;
     while (!err && round.count) {
         size_t hit;
         dlt_asker_set_left(reduction->asker, round.count);
         err = dlt_ask_first(reduction->asker, round.count, without_item, &round, &hit, NULL);
         if (err || hit == round.count)
             break;
+        ++*gone;
         round.at = (round.at + hit) % round.count;
         uint32_t item = round.items[round.at];
         dlt_set_remove(&reduction->items, item, item + 1);

@@ -33,7 +33,10 @@ struct dlt_reduction {
  */
 int dlt_reduce_by_halves(struct dlt_reduction *reduction, struct dlt_span **spans, size_t *count);
 
-/* Takes away single items, the last first and round and round, until none can go: 1-minimal. */
-int dlt_reduce_by_items(struct dlt_reduction *reduction);
+/*
+ * Takes away single items, the last first and round and round, until none can go: 1-minimal. *gone is how many
+ * went: if any, need was not monotone, and larger spans may have become needless, too.
+ */
+int dlt_reduce_by_items(struct dlt_reduction *reduction, size_t *gone);
 
 #endif

@@ -76,7 +76,9 @@ static _Noreturn void child(const struct dlt_command *command, int fd, int go)
     char byte;
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setpriority(PRIO_PROCESS, 0, command->priority);
     limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_NPROC, (rlim_t)command->tasks_max);
     limit(RLIMIT_FSIZE, (rlim_t)command->disk_bytes);
     while (read(go, &byte, 1) < 0 && errno == EINTR)
         ;

@@ -15,7 +15,9 @@ struct dlt_command {
     const char *scratch;                 /* whose size counts */
     double timeout_s;
     uint64_t memory_bytes, disk_bytes;
-    bool is_traced; /* the place of a crash is wanted */
+    int priority;       /* nice value */
+    uint64_t tasks_max; /* of this user, those of others of his programs with them */
+    bool is_traced;     /* the place of a crash is wanted */
     int signals; /* a descriptor that signalfd() gave for SIGCHLD and SIGTERM, which are blocked */
 };
 

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,6 +28,8 @@
 #include <wetdbg/errors.h>
 
 extern char **environ;
+
+#define WARDEN_NICER 10
 
 /* Names of files below the scratch directory. */
 struct names {
@@ -42,6 +45,7 @@ struct warden {
     const char *scratch;
     struct names *names;
     int signals;
+    int priority; /* nice value that we were given */
     struct dlt_report report;
 };
 
@@ -252,6 +256,8 @@ static int program_run(struct warden *warden)
         .timeout_s = plan->timeout_s,
         .memory_bytes = plan->memory_bytes,
         .disk_bytes = plan->disk_bytes,
+        .tasks_max = plan->tasks_max,
+        .priority = warden->priority,
         .is_traced = is_crash,
         .signals = warden->signals,
     };
@@ -362,6 +368,8 @@ static int oracle_ask(struct warden *warden)
         .timeout_s = plan->timeout_s,
         .memory_bytes = plan->memory_bytes,
         .disk_bytes = plan->disk_bytes,
+        .tasks_max = plan->tasks_max,
+        .priority = warden->priority,
         .signals = warden->signals,
     };
     if (!command.environment)
@@ -403,6 +411,9 @@ static int settle(struct warden *warden, pid_t parent)
     signal(SIGTERM, SIG_DFL);
     signal(SIGPIPE, SIG_IGN);
     setsid();
+    /* where it is allowed: to get a turn also amid very many processes */
+    warden->priority = getpriority(PRIO_PROCESS, 0);
+    setpriority(PRIO_PROCESS, 0, warden->priority - WARDEN_NICER);
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) || prctl(PR_SET_PDEATHSIG, SIGTERM))
         return wetdbg_fail_errno("prctl");
     if (getppid() != parent)
