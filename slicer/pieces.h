@@ -80,4 +80,20 @@ static inline uint64_t slc_move_source(const struct slc_move *move, uint64_t wan
     return bytes;
 }
 
+/* Bytes of the destination, counted from its start, that come from those of the source. */
+static inline uint64_t slc_move_target(const struct slc_move *move, uint64_t source)
+{
+    uint64_t bytes = source & move->bytes, reversed = 0;
+    unsigned last = 63 - (unsigned)__builtin_clzll(move->bytes);
+
+    if (move->is_reversed) {
+        for (; bytes; bytes &= bytes - 1)
+            reversed |= UINT64_C(1) << (last - (unsigned)__builtin_ctzll(bytes));
+        return reversed;
+    }
+    if (move->is_sign && bytes >> last & 1)
+        bytes |= ~move->bytes;
+    return bytes;
+}
+
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/user.h>
 
 #include "common/array.h"
 #include "common/bisect.h"
@@ -74,6 +75,7 @@ void wetdbg_slice_free(struct wetdbg_slice *slice)
     free(slice->sorted);
     free(slice->order);
     free(slice->initials);
+    free(slice->reached);
     free(slice);
 }
 
@@ -94,8 +96,6 @@ void slc_slice_restart(struct wetdbg_slice *slice)
 
 static int keep_member(struct slc_share *share, struct slc_member member)
 {
-    assert(!share->member_count ||
-           share->members[share->member_count - 1].time_off >= member.time_off);
     if (wd_grow(share->members, share->member_capacity, share->member_count + 1))
         return -ENOMEM;
     share->members[share->member_count++] = member;
@@ -144,6 +144,18 @@ int slc_slice_add(struct wetdbg_slice *slice, const struct wet_interval *interva
     }
     slc_code_tally(slice->code, pc_index, 1, time, time, distance);
     return 0;
+}
+
+void slc_slice_turn_members(struct wetdbg_slice *slice, const struct wet_interval *interval)
+{
+    struct slc_share *share = &slice->shares[interval->index];
+
+    for (size_t i = 0, k = share->member_count; i + 1 < k; i++) {
+        struct slc_member first = share->members[i];
+        assert(first.time_off <= share->members[k - 1].time_off);
+        share->members[i] = share->members[--k];
+        share->members[k] = first;
+    }
 }
 
 int slc_slice_collect(struct wetdbg_slice *slice)
@@ -264,6 +276,18 @@ const struct wetdbg_slice_initial *wetdbg_slice_initials(const struct wetdbg_sli
 {
     *count = slice->initial_count;
     return slice->initials;
+}
+
+const struct wetdbg_slice_reached *wetdbg_slice_get_reached(const struct wetdbg_slice *slice,
+                                                            size_t *count)
+{
+    *count = slice->reached_count;
+    return slice->reached;
+}
+
+bool wetdbg_slice_reaches_crash(const struct wetdbg_slice *slice)
+{
+    return slice->reaches_crash;
 }
 
 bool wetdbg_slice_contains_time(const struct wetdbg_slice *slice, wetdbg_time time)
@@ -449,6 +473,22 @@ static const struct slc_member *find_member(const struct wetdbg_slice *slice, we
     return &share->members[at];
 }
 
+/* The instance at which a source's places were looked at, which may be no member. */
+static int source_instance(const struct wetdbg_slice *slice, wetdbg_time time,
+                           struct wetdbg_slice_instance *instance)
+{
+    struct wetdbg_state *state;
+    int err = wetdbg_state_open(slice->wet, time, &state);
+
+    *instance = (struct wetdbg_slice_instance){
+        .time = time, .edge = WETDBG_EDGE_NONE, .location = INS_LOC_COUNT};
+    if (err)
+        return err;
+    instance->pc = wetdbg_state_registers(state)->rip;
+    wetdbg_state_close(state);
+    return 0;
+}
+
 static int build_path(const struct wetdbg_slice *slice, const struct wetdbg_slice_instance *end,
                       struct wetdbg_slice_path **out)
 {
@@ -464,6 +504,14 @@ static int build_path(const struct wetdbg_slice *slice, const struct wetdbg_slic
         const struct wetdbg_slice_instance *user = &hops[i + 1];
         const struct slc_share *share;
         bool is_fault = i == 0 && slice->has_fault && user->parent == slice->fault_time;
+        if (i == 0 && slice->is_forward) {
+            int err = source_instance(slice, user->parent, &hops[0]);
+            if (err)
+                free(path);
+            if (err)
+                return err;
+            continue;
+        }
         const struct slc_member *member =
             is_fault ? NULL : find_member(slice, user->parent, &share);
         if (!is_fault && (!member || member->distance != i)) {

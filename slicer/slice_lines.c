@@ -227,6 +227,15 @@ static int most_recent_first(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
+static int earliest_first(const void *a, const void *b)
+{
+    const struct sort_key *x = a, *y = b;
+
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
 int slc_lines_finish(struct wetdbg_slice *slice)
 {
     uint32_t line_count = slice->code->line_count;
@@ -236,7 +245,8 @@ int slc_lines_finish(struct wetdbg_slice *slice)
 
     for (uint32_t i = 0; keys && lines && i < line_count; i++)
         if (lines[i].instances)
-            keys[count++] = (struct sort_key){lines[i].last_time, i};
+            keys[count++] =
+                (struct sort_key){slice->is_forward ? lines[i].first_time : lines[i].last_time, i};
     slice->sorted = malloc((count + 1) * sizeof(*slice->sorted));
     slice->order = malloc((count + 1) * sizeof(*slice->order));
     if (!keys || !lines || !slice->sorted || !slice->order) {
@@ -244,7 +254,7 @@ int slc_lines_finish(struct wetdbg_slice *slice)
         free(lines);
         return -ENOMEM;
     }
-    qsort(keys, count, sizeof(*keys), most_recent_first);
+    qsort(keys, count, sizeof(*keys), slice->is_forward ? earliest_first : most_recent_first);
     slice->counts.lines = slice->counts.functions_without_lines = 0;
     for (size_t i = 0; i < count; i++) {
         slice->order[i] = keys[i].index;

@@ -41,6 +41,10 @@ struct wetdbg_slice {
     uint32_t *order;                  /* sorted[i] is the code's lines[order[i]] */
     struct wetdbg_slice_initial *initials;
     size_t initial_count, initial_capacity;
+    bool is_forward;
+    bool reaches_crash; /* of a forward slice */
+    struct wetdbg_slice_reached *reached;
+    size_t reached_count, reached_capacity;
     /* A criterion instruction that did not complete. */
     bool has_fault;
     wetdbg_time fault_time;
@@ -62,6 +66,9 @@ uint64_t *slc_slice_bits(const struct wetdbg_slice *slice, const struct wet_inte
 /* Makes an interval's bitmap, if there is none. 0 or -ENOMEM. */
 int slc_slice_make_bits(struct wetdbg_slice *slice, const struct wet_interval *interval,
                         uint64_t **bits);
+
+/* Puts an interval's members, added in order of time, into their order: latest first. */
+void slc_slice_turn_members(struct wetdbg_slice *slice, const struct wet_interval *interval);
 
 /* Makes what the session's code counted the slice's: at the end of an interval. 0, -ENOMEM or
  * -WETDBG_ERR_INTERRUPTED. */

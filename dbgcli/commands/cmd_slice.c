@@ -8,6 +8,7 @@
 #include "dbgcli/commands/origin_place.h"
 #include "dbgcli/commands/slice_groups.h"
 #include "dbgcli/commands/slice_initials.h"
+#include "dbgcli/commands/slice_reached.h"
 #include "dbgcli/commands/slice_threads.h"
 #include "dbgcli/commands/slicing.h"
 #include "dbgcli/nav/place.h"
@@ -31,13 +32,15 @@ static const struct cli_option options[] = {
 
 const struct cli_syntax cli_cmd_slice_syntax = {
     .example = "slice backward --data output:28",
-    .usage = "backward [--data|--control|--thin] CRITERION [--instances] [--limit N] [--all]",
+    .usage =
+        "backward|forward [--data|--control|--thin] CRITERION [--instances] [--limit N] [--all]",
     .options = options,
     .operands_min = 1,
     .operands_max = 2,
     .details =
-        "Which executed instructions made a value what it is, by source line, most recent\n"
-        "first. CRITERION is one of\n"
+        "Backward: which executed instructions made a value what it is, by source line, most\n"
+        "recent first. Forward: which ones depend on it, earliest first, and what of the output\n"
+        "they came to. CRITERION is one of\n"
         "  crash                       what the signal that ended the run was due to\n"
         "  exit                        the exit status\n"
         "  output[:FD]:OFFSET[+LEN]    bytes that were written (see 'output'), from where the\n"
@@ -250,17 +253,18 @@ static int print_text(const struct view *view, const struct wetdbg_criterion_inf
 {
     struct cli_out *out = view->session->out;
     const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(view->slice);
-    cli_out_text(out, info->description);
+    bool is_forward = view->session->is_forward;
+    cli_out_text(out, is_forward ? info->source : info->description);
     if (info->written)
         fprintf(out->stream,
                 "\n(from there to the write at time %" PRIu64 " it is one step, %" PRIu64
                 " instructions; --from-write follows it)",
                 info->written, info->written - info->born.time);
     fprintf(out->stream,
-            "\n%s slice: %" PRIu64 " instances of %" PRIu64 " instructions in %" PRIu64
+            "\n%s %sslice: %" PRIu64 " instances of %" PRIu64 " instructions in %" PRIu64
             " lines (%.2f s)\n",
-            cli_kinds_name(view->session->kinds), counts->instances, counts->statements,
-            counts->lines, counts->seconds);
+            cli_kinds_name(view->session->kinds), is_forward ? "forward " : "", counts->instances,
+            counts->statements, counts->lines, counts->seconds);
     if (counts->unknown_calls)
         fprintf(out->stream,
                 "(approximate: what %" PRIu64 " system call%s read is not known, no signature)\n",
@@ -269,7 +273,10 @@ static int print_text(const struct view *view, const struct wetdbg_criterion_inf
     if (err)
         return err;
     print_groups(view);
-    cli_slice_initials_print(view->session, view->slice, view->shows_all);
+    if (is_forward)
+        cli_slice_reached_print(view->session, view->slice, view->shows_all);
+    else
+        cli_slice_initials_print(view->session, view->slice, view->shows_all);
     cli_uncertain_print(view->session, info->time);
     return 0;
 }
@@ -338,11 +345,14 @@ static int print_json(const struct view *view, const struct wetdbg_criterion_inf
         cli_json_append(has_source ? lines : others, row);
     }
     cli_json_set(object, "criterion", cli_json_text(info->text));
-    cli_json_set(object, "description", cli_json_text(info->description));
+    cli_json_set(object, "description",
+                 cli_json_text(view->session->is_forward ? info->source : info->description));
     cli_json_set(object, "time", cli_json_count(info->time));
     cli_thread_to_json_at(object, view->session, info->time);
     cli_uncertain_to_json(object, view->session, info->time);
     cli_json_set(object, "birth", json_of_birth(view, info));
+    cli_json_set(object, "direction",
+                 cli_json_text(view->session->is_forward ? "forward" : "backward"));
     cli_json_set(object, "kinds", cli_json_text(cli_kinds_name(view->session->kinds)));
     cli_json_set(object, "instances", cli_json_count(counts->instances));
     cli_json_set(object, "statements", cli_json_count(counts->statements));
@@ -353,6 +363,8 @@ static int print_json(const struct view *view, const struct wetdbg_criterion_inf
     cli_json_set(object, "without_lines", others);
     cli_json_set(object, "initials", cli_slice_initials_json(view->session, view->slice));
     cli_json_set(object, "start", cli_slice_start_json(view->session, view->slice));
+    if (view->session->is_forward)
+        cli_slice_reached_to_json(object, view->slice);
     if (err)
         json_decref(object);
     else
@@ -362,30 +374,36 @@ static int print_json(const struct view *view, const struct wetdbg_criterion_inf
 
 /* ---- the command ---- */
 
-static int parse_operands(const struct cli_args *args, const char **criterion)
+static int parse_operands(const struct cli_args *args, const char **criterion, bool *is_forward)
 {
-    static const char direction[] = "backward";
+    static const char *const directions[] = {"backward", "forward"};
     const char *first = args->operands[0];
-    bool is_direction = strncmp(direction, first, strlen(first)) == 0;
-    if (args->operand_count == 1 && is_direction)
+    size_t length = strlen(first), i = 0;
+    while (i < 2 && strncmp(directions[i], first, length) != 0)
+        i++;
+    if (args->operand_count == 1 && i < 2)
         return wetdbg_fail(-WETDBG_ERR_USAGE, "slice: of what? usage: slice %s",
                            cli_cmd_slice_syntax.usage);
-    if (args->operand_count == 2 && !is_direction)
-        return wetdbg_fail(-WETDBG_ERR_USAGE, "slice: '%s' is no direction; there is 'backward'",
+    if (args->operand_count == 2 && i == 2)
+        return wetdbg_fail(-WETDBG_ERR_USAGE,
+                           "slice: '%s' is no direction; there are 'backward' and 'forward'",
                            first);
+    *is_forward = i == 1 && args->operand_count == 2;
     *criterion = args->operands[args->operand_count - 1];
     return 0;
 }
 
 /* Takes the criterion over: from now on `why` speaks of it. */
 static void remember(struct cli_session *session, struct wetdbg_criterion *criterion,
-                     const struct wetdbg_slice_options *how, struct wetdbg_slice *slice)
+                     const struct wetdbg_slice_options *how, bool is_forward,
+                     struct wetdbg_slice *slice)
 {
     wetdbg_slice_free(session->slice);
     wetdbg_criterion_free(session->criterion);
     session->criterion = criterion;
     session->kinds = how->kinds;
     session->no_exits = how->no_exits;
+    session->is_forward = is_forward;
     session->slice = slice;
 }
 
@@ -406,8 +424,9 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
     struct wetdbg_criterion *criterion;
     struct wetdbg_slice *slice;
     const char *text = NULL;
+    bool is_forward = false;
     (void)format;
-    int err = parse_operands(args, &text);
+    int err = parse_operands(args, &text, &is_forward);
     if (!err)
         err = cli_kinds_from(args, &how.kinds);
     if (!err)
@@ -416,12 +435,12 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
         err = cli_slice_criterion(session, text, cli_args_has(args, "from-write"), &criterion);
     if (err)
         return err;
-    err = cli_slice_run(session, criterion, &how, true, &slice);
+    err = cli_slice_run(session, criterion, &how, is_forward, true, &slice);
     if (err) {
         wetdbg_criterion_free(criterion);
         return err;
     }
-    remember(session, criterion, &how, NULL);
+    remember(session, criterion, &how, is_forward, NULL);
     view.slice = slice;
     view.lines = wetdbg_slice_lines(slice, &view.count);
     const struct wetdbg_criterion_info *info = wetdbg_criterion_get_info(criterion);

@@ -86,7 +86,7 @@ static int need_slice(struct cli_session *session, enum wetdbg_slice_kinds kinds
     struct wetdbg_slice *slice;
     if (session->slice && kinds == session->kinds)
         return 0;
-    int err = cli_slice_run(session, session->criterion, &how, false, &slice);
+    int err = cli_slice_run(session, session->criterion, &how, session->is_forward, false, &slice);
     if (err)
         return err;
     wetdbg_slice_free(session->slice);

@@ -296,7 +296,7 @@ static void add_words(struct cli_repl *repl, unsigned words, const char *typed,
 {
     static const char *const times[] = {"start", "end", "crash", "now", NULL};
     static const char *const criteria[] = {"crash", "exit", "output:", NULL};
-    static const char *const directions[] = {"backward", NULL};
+    static const char *const directions[] = {"backward", "forward", NULL};
     static const char *const settings[] = {"pager", NULL};
     static const char *const switches[] = {"off", "on", NULL};
     struct cli_session *session = repl->session;

@@ -33,6 +33,7 @@ struct cli_session {
     struct wetdbg_criterion *criterion;
     enum wetdbg_slice_kinds kinds;
     bool no_exits;
+    bool is_forward;
     struct wetdbg_slice *slice; /* with parents, once `why` was asked; else NULL */
     /* Where `list` goes on: a borrowed path of the model and the next line, or NULL. */
     const char *list_file;

@@ -116,7 +116,7 @@ static int on_line(void *arg, const struct wetdbg_slice_line *line)
 }
 
 int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *criterion,
-                  const struct wetdbg_slice_options *how, bool shows_lines,
+                  const struct wetdbg_slice_options *how, bool is_forward, bool shows_lines,
                   struct wetdbg_slice **slice)
 {
     struct watch watch = {
@@ -129,8 +129,9 @@ int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *cr
     options.on_line = on_line;
     options.arg = &watch;
     watch.start = seconds_now();
-    cli_meter_begin(&watch.meter, session->out, "looking back");
-    int result = wetdbg_slice_backward(session->wet, criterion, &options, slice);
+    cli_meter_begin(&watch.meter, session->out, is_forward ? "looking ahead" : "looking back");
+    int result = (is_forward ? wetdbg_slice_forward
+                             : wetdbg_slice_backward)(session->wet, criterion, &options, slice);
     cli_meter_end(&watch.meter);
     if (result == -WETDBG_ERR_INTERRUPTED)
         wetdbg_fail(result, "interrupted");

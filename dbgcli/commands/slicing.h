@@ -18,11 +18,11 @@ int cli_criterion_parse(struct cli_session *session, const char *text, bool from
 const char *cli_kinds_name(enum wetdbg_slice_kinds kinds);
 
 /*
- * Slices `criterion`. A person who waits longer than a moment sees how far it is, and, if
- * `shows_lines`, the first lines that were found. Errors of wetdbg_slice_backward().
+ * Slices `criterion` in one direction. A person who waits longer than a moment sees how far it is, and, if
+ * `shows_lines`, the first lines that were found. Errors of wetdbg_slice_backward() and wetdbg_slice_forward().
  */
 int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *criterion,
-                  const struct wetdbg_slice_options *how, bool shows_lines,
+                  const struct wetdbg_slice_options *how, bool is_forward, bool shows_lines,
                   struct wetdbg_slice **slice);
 
 /* cli_slice_run() for wetdbg_origin(). */

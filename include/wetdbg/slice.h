@@ -89,6 +89,9 @@ enum wetdbg_criterion_kind {
     WETDBG_CRITERION_FUNCTION,
     WETDBG_CRITERION_PLACES,   /* made by a part of the library from registers and memory */
     WETDBG_CRITERION_VARIABLE, /* wetdbg_criterion_of_variable() */
+    WETDBG_CRITERION_INPUT,
+    WETDBG_CRITERION_ARGUMENT,
+    WETDBG_CRITERION_ENVIRONMENT,
 };
 
 struct wetdbg_criterion;
@@ -98,9 +101,10 @@ struct wetdbg_criterion_info {
     enum wetdbg_criterion_kind kind;
     const char *text;        /* as given */
     const char *description; /* "SIGSEGV at a.c:12 in f: the address in rax (0x0)" */
-    wetdbg_time time;        /* of its (last) instance; instructions + 1 if the fault is the last */
-    uint64_t pc;             /* of that instance */
-    bool executed;           /* false: the instruction at pc faulted, and nothing has that time
+    const char *source; /* the same as the source of a forward slice: "what a.c:12 did at time 7" */
+    wetdbg_time time;   /* of its (last) instance; instructions + 1 if the fault is the last */
+    uint64_t pc;        /* of that instance */
+    bool executed;      /* false: the instruction at pc faulted, and nothing has that time
                               * or another instruction has (a handler's, another thread's) */
     /*
      * Of output that is sliced from where it was put into the buffer that was written (see
@@ -251,6 +255,33 @@ int wetdbg_slice_backward(struct wetdbg *wet, const struct wetdbg_criterion *cri
                           const struct wetdbg_slice_options *options, struct wetdbg_slice **out);
 void wetdbg_slice_free(struct wetdbg_slice *slice);
 
+/*
+ * The forward slice of a source: every instance that depends on it, through the same edges as backward
+ * slices have. An instance is in the forward slice of another one if and only if that one is in the
+ * backward slice of all that the instance uses. The source is what a criterion names: instances, or what
+ * places held at a time (of output the bytes that were written); of a function's call also that it came
+ * to be. Distances count from the source; the parent of an instance is the earlier one that it uses.
+ * One pass over the run from the source to its end, or to where nothing depends on it any more. Memory as
+ * for backward slices. *out is for wetdbg_slice_free(); neither source nor wet may go before it.
+ * -WETDBG_ERR_NOT_FOUND if the source is where the run ends.
+ */
+int wetdbg_slice_forward(struct wetdbg *wet, const struct wetdbg_criterion *source,
+                         const struct wetdbg_slice_options *options, struct wetdbg_slice **out);
+
+/* A piece of the program's output that a forward slice came to: bytes of all that was written to a descriptor. */
+struct wetdbg_slice_reached {
+    int fd;
+    uint64_t offset;
+    uint64_t size;
+    bool
+        is_control; /* only because the call that wrote them was let run by something in the slice */
+};
+/* In the order in which they were written; none of backward slices. Lives as long as the slice. */
+const struct wetdbg_slice_reached *wetdbg_slice_get_reached(const struct wetdbg_slice *slice,
+                                                            size_t *count);
+/* Whether the run ended by a crash that depends on a forward slice's source. */
+bool wetdbg_slice_reaches_crash(const struct wetdbg_slice *slice);
+
 struct wetdbg_slice_counts {
     uint64_t instances;  /* without a criterion instruction that did not complete */
     uint64_t statements; /* distinct instruction addresses */
@@ -263,7 +294,8 @@ struct wetdbg_slice_counts {
 };
 const struct wetdbg_slice_counts *wetdbg_slice_get_counts(const struct wetdbg_slice *slice);
 
-/* All lines, the one with the most recent last_time first. Lives as long as the slice. */
+/* All lines: of a backward slice the one with the most recent last_time first, of a forward one the one with the
+ * earliest first_time. Lives as long as the slice. */
 const struct wetdbg_slice_line *wetdbg_slice_lines(const struct wetdbg_slice *slice, size_t *count);
 
 /* Whether the instance at that time is in the slice. */

@@ -82,7 +82,7 @@ static int criterion_new(struct wetdbg *wet, const char *text, enum wetdbg_crite
     }
     criterion->info.kind = kind;
     criterion->info.text = criterion->text;
-    criterion->info.description = criterion->description;
+    criterion->info.description = criterion->info.source = criterion->description;
     *out = criterion;
     return 0;
 }

@@ -34,6 +34,7 @@ struct slc_seed {
     uint8_t register_bytes;
     struct slc_place *places;
     size_t place_count;
+    wetdbg_time maker; /* the call that put the bytes of `places` there just before `time`; or 0 */
 };
 
 struct wetdbg_criterion {
@@ -41,7 +42,7 @@ struct wetdbg_criterion {
     struct wetdbg_standpoint from;
     struct wetdbg_criterion_info info;
     char *text;
-    char description[512];
+    char description[512], source[512];
     struct slc_seed *seeds; /* the latest first */
     size_t seed_count, seed_capacity;
 };

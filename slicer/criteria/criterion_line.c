@@ -318,6 +318,10 @@ int slc_parse_line(struct wetdbg_criterion *criterion)
         snprintf(criterion->description, sizeof(criterion->description),
                  "all that %s:%u uses at time %llu", place.file, place.line,
                  err ? 0 : (unsigned long long)time);
+    snprintf(criterion->source, sizeof(criterion->source), "what %s:%u did at time %llu",
+             place.file, place.line, err ? 0 : (unsigned long long)time);
+    if (!place.variable)
+        criterion->info.source = criterion->source;
     free(pcs);
     free(place.file);
     return err;

@@ -26,84 +26,70 @@ void slc_call_note(struct slc_call_args *call, const struct evq_entry *enter)
         call->args[a] = regs->r[slc_syscall_reg[a]];
 }
 
-/* ---- wants ---- */
+/* ---- uses ---- */
 
-struct user {
-    struct slc_scan *scan;
-    struct slc_task *task;
+struct asked {
+    const struct slc_call_user *user;
     const struct slc_call_args *call;
-    wetdbg_time time;
-    struct slc_want *want;
 };
 
-static void want_register(const struct user *user, unsigned gpr, enum wetdbg_edge edge)
+static int use_bytes(const struct asked *asked, uint64_t address, uint64_t bytes)
 {
-    if (edge == WETDBG_EDGE_ADDRESS && !user->scan->follows_address)
-        return;
-    user->want->edge = (uint8_t)edge;
-    for (unsigned p = 0; p < INS_GPR_PIECES; p++)
-        slc_regs_add(&user->task->regs, INS_LOC_GPR + INS_GPR_PIECES * gpr + p, user->want,
-                     edge == WETDBG_EDGE_ADDRESS);
-}
-
-static int want_bytes(const struct user *user, uint64_t address, uint64_t bytes)
-{
-    user->want->edge = WETDBG_EDGE_VALUE;
     if (!address || !bytes || bytes > BYTES_MAX || address + bytes < address)
         return 0;
-    return slc_memory_add(&user->scan->memory, address, bytes, user->want);
+    return asked->user->use_bytes(asked->user->arg, address, bytes);
 }
 
-/* Wants what the buffers of a vectored write held: the wet lists them. */
-static int want_sent_vector(const struct user *user)
+/* What the buffers of a vectored write held: the wet lists them. */
+static int use_sent_vector(const struct asked *asked)
 {
     size_t count;
-    const struct wetdbg_output *outputs = wetdbg_outputs(user->scan->wet, &count);
+    const struct wetdbg_output *outputs = wetdbg_outputs(asked->user->wet, &count);
     int err = 0;
 
     for (size_t i = 0; i < count && !err; i++)
-        if (outputs[i].time == user->time)
-            err = want_bytes(user, outputs[i].address, outputs[i].size);
+        if (outputs[i].time == asked->user->time)
+            err = use_bytes(asked, outputs[i].address, outputs[i].size);
     return err;
 }
 
-/* Wants the buffers that one message lists, and their list. What cannot be read ends it. */
-static int want_pieces(const struct user *user, struct wetdbg_state *state, uint64_t list,
-                       uint64_t count, bool is_sent)
+/* The buffers that one message lists, and their list. What cannot be read ends it. */
+static int use_pieces(const struct asked *asked, struct wetdbg_state *state, uint64_t list,
+                      uint64_t count, bool is_sent)
 {
-    int err = count > VECTORS_MAX ? 0 : want_bytes(user, list, count * sizeof(struct iovec));
+    int err = count > VECTORS_MAX ? 0 : use_bytes(asked, list, count * sizeof(struct iovec));
     struct iovec piece;
 
     for (uint64_t i = 0; i < count && i < VECTORS_MAX && is_sent && !err; i++) {
         if (wetdbg_state_read(state, list + i * sizeof(piece), &piece, sizeof(piece)))
             break;
-        err = want_bytes(user, (uint64_t)(uintptr_t)piece.iov_base, piece.iov_len);
+        err = use_bytes(asked, (uint64_t)(uintptr_t)piece.iov_base, piece.iov_len);
     }
     return err;
 }
 
-/* Wants a struct msghdr, or argument `by` times struct mmsghdr; and all that they lead to where the
+/* A struct msghdr, or argument `by` times struct mmsghdr; and all that they lead to where the
  * call itself is the criterion. */
-static int want_messages(const struct user *user, const struct slc_arg *arg, uint64_t address,
-                         bool is_whole)
+static int use_messages(const struct asked *asked, const struct slc_arg *arg, uint64_t address)
 {
-    uint64_t count = arg->by ? user->call->args[arg->by] : 1;
+    uint64_t count = arg->by ? asked->call->args[arg->by] : 1;
     uint64_t stride = arg->by ? sizeof(struct mmsghdr) : sizeof(struct msghdr);
     bool is_sent = arg->kind == SLC_ARG_SENT_MESSAGE;
     struct wetdbg_state *state = NULL;
     struct msghdr header;
-    int err = is_whole ? wetdbg_state_open(user->scan->wet, user->time, &state) : 0;
+    int err =
+        asked->user->is_whole ? wetdbg_state_open(asked->user->wet, asked->user->time, &state) : 0;
 
     for (uint64_t i = 0; i < count && i < VECTORS_MAX && !err; i++, address += stride) {
-        err = want_bytes(user, address, sizeof(header));
+        err = use_bytes(asked, address, sizeof(header));
         if (err || !state || wetdbg_state_read(state, address, &header, sizeof(header)))
             continue;
-        err = want_pieces(user, state, (uint64_t)(uintptr_t)header.msg_iov, header.msg_iovlen,
-                          is_sent);
+        err = use_pieces(asked, state, (uint64_t)(uintptr_t)header.msg_iov, header.msg_iovlen,
+                         is_sent);
         if (!err && is_sent)
-            err = want_bytes(user, (uint64_t)(uintptr_t)header.msg_name, header.msg_namelen);
+            err = use_bytes(asked, (uint64_t)(uintptr_t)header.msg_name, header.msg_namelen);
         if (!err && is_sent)
-            err = want_bytes(user, (uint64_t)(uintptr_t)header.msg_control, header.msg_controllen);
+            err = use_bytes(asked, (uint64_t)(uintptr_t)header.msg_control, header.msg_controllen);
     }
     if (state)
         wetdbg_state_close(state);
@@ -115,58 +101,106 @@ static enum wetdbg_edge edge_of(enum slc_arg_kind kind)
     return kind == SLC_ARG_VALUE ? WETDBG_EDGE_VALUE : WETDBG_EDGE_ADDRESS;
 }
 
-static int want_memory(const struct user *user, const struct slc_arg *arg, uint64_t address,
-                       bool is_whole)
+static int use_memory(const struct asked *asked, const struct slc_arg *arg, uint64_t address)
 {
-    uint64_t by = arg->by < SLC_SYSCALL_ARGS ? user->call->args[arg->by] : 0, size;
+    uint64_t by = arg->by < SLC_SYSCALL_ARGS ? asked->call->args[arg->by] : 0, size;
     int err;
 
     switch ((enum slc_arg_kind)arg->kind) {
     case SLC_ARG_PATH:
         if (!address)
             return 0;
-        err = slc_lengths_get(&user->scan->slice->session->lengths, user->scan->wet,
-                              user->scan->interval, user->time, address, &size);
-        return err ? err : want_bytes(user, address, size);
+        err = slc_lengths_get(asked->user->lengths, asked->user->wet, asked->user->interval,
+                              asked->user->time, address, &size);
+        return err ? err : use_bytes(asked, address, size);
     case SLC_ARG_IN:
     case SLC_ARG_IN_OUT:
-        return want_bytes(user, address, arg->bytes);
+        return use_bytes(asked, address, arg->bytes);
     case SLC_ARG_IN_SIZED:
     case SLC_ARG_IN_OUT_SIZED:
-        return by > BYTES_MAX ? 0 : want_bytes(user, address, by * arg->bytes);
+        return by > BYTES_MAX ? 0 : use_bytes(asked, address, by * arg->bytes);
     case SLC_ARG_SENT:
-        return is_whole ? want_bytes(user, address, by) : 0;
+        return asked->user->is_whole ? use_bytes(asked, address, by) : 0;
     case SLC_ARG_SENT_VECTOR:
-        err = by > VECTORS_MAX ? 0 : want_bytes(user, address, by * arg->bytes);
-        return err || !is_whole ? err : want_sent_vector(user);
+        err = by > VECTORS_MAX ? 0 : use_bytes(asked, address, by * arg->bytes);
+        return err || !asked->user->is_whole ? err : use_sent_vector(asked);
     case SLC_ARG_OUT_VECTOR:
-        return by > VECTORS_MAX ? 0 : want_bytes(user, address, by * arg->bytes);
+        return by > VECTORS_MAX ? 0 : use_bytes(asked, address, by * arg->bytes);
     case SLC_ARG_SENT_MESSAGE:
     case SLC_ARG_OUT_MESSAGE:
-        return want_messages(user, arg, address, is_whole);
+        return use_messages(asked, arg, address);
     default:
         return 0;
     }
 }
 
-int slc_call_want(struct slc_scan *scan, struct slc_task *task, wetdbg_time time, bool is_whole,
-                  bool has_sent, struct slc_want *want)
+int slc_call_uses(const struct slc_call_args *call, const struct slc_call_user *user,
+                  bool *is_known)
 {
-    const struct slc_call_args *call = &task->call;
     const struct slc_syscall *syscall = call->is_known ? slc_syscall_find(call->number) : NULL;
-    struct user user = {scan, task, call, time, want};
-    int err = 0;
+    const struct asked asked = {user, call};
+    int err = user->use_register(user->arg, INS_RAX, WETDBG_EDGE_VALUE);
 
-    want_register(&user, INS_RAX, WETDBG_EDGE_VALUE);
-    scan->slice->counts.unknown_calls += !syscall;
+    *is_known = syscall != NULL;
     for (unsigned a = 0; a < SLC_SYSCALL_ARGS && !err; a++) {
         const struct slc_arg unknown = {.kind = SLC_ARG_VALUE};
         const struct slc_arg *arg = syscall ? &syscall->args[a] : &unknown;
-        bool is_passed = arg->kind == SLC_ARG_SENT && !is_whole && !has_sent;
+        bool is_passed = arg->kind == SLC_ARG_SENT && !user->is_whole && !user->has_sent;
         if (arg->kind == SLC_ARG_NONE || is_passed)
             continue;
-        want_register(&user, slc_syscall_gpr[a], edge_of((enum slc_arg_kind)arg->kind));
-        err = want_memory(&user, arg, call->args[a], is_whole);
+        err = user->use_register(user->arg, slc_syscall_gpr[a],
+                                 edge_of((enum slc_arg_kind)arg->kind));
+        if (!err)
+            err = use_memory(&asked, arg, call->args[a]);
     }
+    return err;
+}
+
+/* ---- wants ---- */
+
+struct wanting {
+    struct slc_scan *scan;
+    struct slc_task *task;
+    struct slc_want *want;
+};
+
+static int want_register(void *arg, unsigned gpr, enum wetdbg_edge edge)
+{
+    const struct wanting *wanting = arg;
+
+    if (edge == WETDBG_EDGE_ADDRESS && !wanting->scan->follows_address)
+        return 0;
+    wanting->want->edge = (uint8_t)edge;
+    for (unsigned p = 0; p < INS_GPR_PIECES; p++)
+        slc_regs_add(&wanting->task->regs, INS_LOC_GPR + INS_GPR_PIECES * gpr + p, wanting->want,
+                     edge == WETDBG_EDGE_ADDRESS);
+    return 0;
+}
+
+static int want_bytes(void *arg, uint64_t address, uint64_t bytes)
+{
+    const struct wanting *wanting = arg;
+
+    wanting->want->edge = WETDBG_EDGE_VALUE;
+    return slc_memory_add(&wanting->scan->memory, address, bytes, wanting->want);
+}
+
+int slc_call_want(struct slc_scan *scan, struct slc_task *task, wetdbg_time time, bool is_whole,
+                  bool has_sent, struct slc_want *want)
+{
+    struct wanting wanting = {scan, task, want};
+    const struct slc_call_user user = {.wet = scan->wet,
+                                       .lengths = &scan->slice->session->lengths,
+                                       .interval = scan->interval,
+                                       .time = time,
+                                       .is_whole = is_whole,
+                                       .has_sent = has_sent,
+                                       .use_register = want_register,
+                                       .use_bytes = want_bytes,
+                                       .arg = &wanting};
+    bool is_known;
+    int err = slc_call_uses(&task->call, &user, &is_known);
+
+    scan->slice->counts.unknown_calls += !is_known;
     return err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a system call uses, as wants of a backward scan: slicer/syscalls.h with a call's arguments. */
+/* What a system call uses: slicer/syscalls.h with a call's arguments. */
 #ifndef SLICER_SCAN_CALL_USES_H
 #define SLICER_SCAN_CALL_USES_H
 
@@ -9,6 +9,7 @@
 
 #include "recorder/event/queue.h"
 #include "wet/intervals.h"
+#include <wetdbg/slice.h>
 
 /* A task's call that is about to be passed. */
 struct slc_call_args {
@@ -19,15 +20,37 @@ struct slc_call_args {
 
 void slc_call_note(struct slc_call_args *call, const struct evq_entry *enter);
 
+struct slc_lengths;
+
+/* Who asks what a call uses, and gets to know of each use. */
+struct slc_call_user {
+    struct wetdbg *wet;
+    struct slc_lengths *lengths;
+    const struct wet_interval *interval; /* that the call is in */
+    wetdbg_time time;                    /* of the call */
+    bool is_whole;                       /* also what the call only passes on */
+    bool has_sent; /* the addresses of that, of which another call delivered some */
+    /* A general register (enum ins_gpr), by value or as an address; the kernel never looks at parts. */
+    int (*use_register)(void *arg, unsigned gpr, enum wetdbg_edge edge);
+    /* Bytes of memory, by value. */
+    int (*use_bytes)(void *arg, uint64_t address, uint64_t bytes);
+    void *arg;
+};
+
+/*
+ * Tells what the call uses to make its result and what it writes; with `is_whole` also what it only
+ * passes on. A call without a signature is taken to use all six arguments; then *is_known is false.
+ * The length of a string may have to be read: slicer/scan/lengths.h. 0, an error, or what a callback
+ * returned, which ends it.
+ */
+int slc_call_uses(const struct slc_call_args *call, const struct slc_call_user *user,
+                  bool *is_known);
+
 struct slc_scan;
 struct slc_task;
 struct slc_want;
 
-/*
- * Wants what the call at `time` used to make its result and what it wrote; with `is_whole` also what
- * it only passed on; with `has_sent` the addresses of that, of which another call delivered some. A call without a signature is taken to use all six arguments. The length of a
- * string may have to be read: slicer/scan/lengths.h. 0 or an error.
- */
+/* Wants in a backward scan what slc_call_uses() tells of the task's call at `time`. 0 or an error. */
 int slc_call_want(struct slc_scan *scan, struct slc_task *task, wetdbg_time time, bool is_whole,
                   bool has_sent, struct slc_want *want);
 

@@ -25,8 +25,7 @@ static void remove_gpr(struct ins_regset *set, unsigned gpr)
     ins_regset_remove(set, &pieces);
 }
 
-/* Registers that are the same after a call that returned, or after the resolver. */
-static struct ins_regset preserved(bool is_resolver)
+struct ins_regset slc_loader_preserved(bool is_resolver)
 {
     struct ins_regset set = {{UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
     struct ins_regset results = {0};
@@ -47,7 +46,7 @@ static struct ins_regset preserved(bool is_resolver)
 
 static int put_aside(struct slc_task *task, uint64_t slot, uint64_t function)
 {
-    struct ins_regset set = preserved(function != 0);
+    struct ins_regset set = slc_loader_preserved(function != 0);
     struct slc_aside *aside = calloc(1, sizeof(*aside));
 
     if (!aside || slc_regs_init(&aside->regs, task->regs.wants != NULL)) {
@@ -117,9 +116,7 @@ int slc_loader_pass_border(struct slc_scan *scan, struct slc_task *task,
 
 /* ---- instances ---- */
 
-/* Operands that are written for sure. Perhaps-stores end nothing (and xsave's bound goes far beyond
- * what it saves, into the frames of callers); a rep range is exact. */
-static unsigned stored_operands(const struct ins_info *info)
+unsigned slc_loader_stores(const struct ins_info *info)
 {
     unsigned sure = 0, perhaps = 0;
 
@@ -139,7 +136,7 @@ static int lose_stores(struct slc_scan *scan, struct slc_task *task, const struc
     const struct wet_statement *statement = &node->wet->statements[s];
     const uint64_t *slots = scan->interval->slots + exec->slot_off;
     struct ins_range ranges[INS_RANGES_MAX];
-    unsigned stores = stored_operands(statement->info);
+    unsigned stores = slc_loader_stores(statement->info);
     int err = 0;
 
     for (unsigned m = 0; stores >> m && !err; m++) {

@@ -22,6 +22,13 @@ int slc_loader_pass_border(struct slc_scan *scan, struct slc_task *task,
 int slc_loader_pass(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                     const struct slc_node *node, uint32_t count);
 
+/* Registers that are the same after a call into the linker that returned, or after its resolver. */
+struct ins_regset slc_loader_preserved(bool is_resolver);
+
+/* Operands that an instruction of the linker writes for sure. Perhaps-stores end nothing (and xsave's bound goes
+ * far beyond what it saves, into the frames of callers); a rep range is exact. */
+unsigned slc_loader_stores(const struct ins_info *info);
+
 /* All that is put aside comes back. */
 void slc_loader_flush(struct slc_task *task);
 

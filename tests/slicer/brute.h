@@ -33,6 +33,10 @@ void brute_free(struct brute *brute);
 uint32_t *brute_slice(struct brute *brute, const struct brute_criterion *criterion,
                       enum wetdbg_slice_kinds kinds);
 
+/* The same for what depends on a source: all that an instance defines, or what places hold just before it. */
+uint32_t *brute_forward(struct brute *brute, const struct brute_criterion *source,
+                        enum wetdbg_slice_kinds kinds);
+
 /* Whether that slice (the last one made) has an edge from a user to a definition. */
 bool brute_has_edge(const struct brute *brute, wetdbg_time user, wetdbg_time definition,
                     enum wetdbg_edge edge);

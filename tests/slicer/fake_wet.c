@@ -16,6 +16,12 @@ struct wetdbg_state {
     struct evq_regs regs;
 };
 
+/* The processor's registers before the instruction at the state's time. */
+const struct user_regs_struct *wetdbg_state_registers(const struct wetdbg_state *state)
+{
+    return &state->wet->regs.at[state->time - 1];
+}
+
 const struct fake_step *fake_step(const struct wetdbg *wet, wetdbg_time time)
 {
     return &wet->steps.at[time - 1];

@@ -15,45 +15,19 @@
 
 #include "slicer/slice_session.h"
 #include "tests/slicer/brute.h"
+#include "tests/slicer/runs.h"
 #include <wetdbg/errors.h>
 
 /* cmocka.h needs the headers above. */
 #include <cmocka.h>
 
-#define STEPS_MAX      400000
 #define CRITERIA_COUNT 24
 
 #define SEEDS 3
 
 static char **programs;
-static bool has_turns, has_signals;
+static struct run_kind kind;
 static const char *const kind_names[] = {"full", "data", "thin", "control"};
-
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    return *state ^= *state << 17;
-}
-
-/* Runs without bypass are sliced without exits, too. Chooses in turn all that an instance uses, a register, the bytes that it is about to read. */
-static void choose(const struct wetdbg *wet, struct brute_criterion *criteria)
-{
-    uint64_t seed = 88172645463325252u, steps = wetdbg_get_info(wet)->instructions;
-
-    for (unsigned i = 0; i < CRITERIA_COUNT; i++) {
-        struct brute_criterion *c = &criteria[i];
-        *c = (struct brute_criterion){.time =
-                                          steps - next_random(&seed) % (steps * (i % 4 + 1) / 4)};
-        const struct fake_step *step = fake_step(wet, c->time);
-        if (i % 3 == 1)
-            ins_regset_add_gpr(&c->regs, (unsigned)(next_random(&seed) % 16), 0, 8);
-        if (i % 3 != 2 || step->info->mem_count == 0)
-            continue;
-        c->address = fake_slots(wet)[step->slot_off];
-        c->size = step->info->mems[0].size_bytes;
-    }
-}
 
 static int print_instance(void *arg, const struct wetdbg_slice_instance *instance)
 {
@@ -199,35 +173,16 @@ static uint64_t check_slice(struct wetdbg *wet, struct wetdbg_slice_session *ses
     return members;
 }
 
-/* The first seed of a run without turns and signals is the only one. */
-static struct wetdbg *run_program(char *program, uint64_t seed)
-{
-    struct fake_options options = {.seed = seed};
-    char *argv[] = {program, NULL};
-    struct wetdbg *wet;
-
-    if (has_turns) {
-        options.turn_steps = seed % 2 ? 40 : 700;
-        options.no_clone3 = seed % 3 != 0;
-    }
-    if (has_signals) {
-        options.signal = SIGUSR1;
-        options.signal_steps = seed % 2 ? 300 : 1500;
-    }
-    assert_int_equal(fake_wet_run_with(argv, NULL, STEPS_MAX, &options, &wet), 0);
-    return wet;
-}
-
 static void check_run(char *program, bool bypass, uint64_t run_seed)
 {
     struct brute_criterion criteria[CRITERIA_COUNT];
-    struct wetdbg *wet = run_program(program, run_seed);
+    struct wetdbg *wet = run_program(&kind, program, run_seed);
     struct wetdbg_slice_session *session;
     uint64_t sums[4] = {0};
 
     assert_int_equal(wetdbg_slice_session_new(wet, &session), 0);
     session->stretch_bits = run_seed % 2 ? 7 : 10; /* the runs are short */
-    choose(wet, criteria);
+    choose_criteria(wet, criteria, CRITERIA_COUNT);
     struct brute *brute =
         (bypass ? brute_new : brute_new_no_exits)(wet, criteria, CRITERIA_COUNT, bypass);
     for (unsigned i = 0; i < CRITERIA_COUNT; i++)
@@ -257,7 +212,7 @@ static void check_program(char *program, bool bypass)
     const char *given = getenv("WETDBG_SEED");
     uint64_t first = given ? strtoull(given, NULL, 0) : 1;
 
-    for (uint64_t i = 0; i < (bypass && (has_turns || has_signals) ? SEEDS : 1); i++)
+    for (uint64_t i = 0; i < (bypass && (kind.has_turns || kind.has_signals) ? SEEDS : 1); i++)
         check_run(program, bypass, first + i);
 }
 
@@ -288,10 +243,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s PROGRAM...\n", argv[0]);
         return 2;
     }
-    programs = argv + 1;
-    for (; *programs && **programs == '-'; programs++) {
-        has_turns |= strcmp(*programs, "-t") == 0;
-        has_signals |= strcmp(*programs, "-s") == 0;
-    }
+    programs = run_kind_read(&kind, argv + 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "slicer/forward/branches.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/array.h"
+
+/* ---- numbers ---- */
+
+void slc_branch_ids_fini(struct slc_branch_ids *ids)
+{
+    for (uint32_t i = 0; i < ids->class_capacity; i++)
+        free(ids->by_class[i].ids);
+    free(ids->by_class);
+    free(ids->by_pc);
+    *ids = (struct slc_branch_ids){0};
+}
+
+/* SLC_UNKNOWN if memory is short. */
+static uint32_t branch_id(struct slc_branch_ids *ids, uint32_t pc_index)
+{
+    if (wd_grow_zeroed(ids->by_pc, ids->pc_capacity, pc_index + 1))
+        return SLC_UNKNOWN;
+    if (!ids->by_pc[pc_index])
+        ids->by_pc[pc_index] = ++ids->count;
+    return ids->by_pc[pc_index] - 1;
+}
+
+static int number_class(struct slc_branch_ids *ids, struct slc_code *code, uint32_t klass)
+{
+    size_t count = code->classes[klass].count;
+
+    if (wd_grow_zeroed(ids->by_class, ids->class_capacity, klass + 1))
+        return -ENOMEM;
+    struct slc_id_list *list = &ids->by_class[klass];
+    if (list->ids)
+        return 0;
+    list->ids = malloc((count + 1) * sizeof(*list->ids));
+    for (size_t i = 0; list->ids && i < count; i++) {
+        uint32_t pc_index = slc_code_pc(code, code->classes[klass].branches[i]);
+        list->ids[i] = pc_index == SLC_UNKNOWN ? SLC_UNKNOWN : branch_id(ids, pc_index);
+        if (list->ids[i] == SLC_UNKNOWN) {
+            free(list->ids);
+            list->ids = NULL;
+        }
+    }
+    list->count = (uint32_t)count;
+    return list->ids ? 0 : -ENOMEM;
+}
+
+/* ---- frames ---- */
+
+int slc_branches_init(struct slc_branches *branches)
+{
+    const struct slc_want none = slc_no_want();
+
+    *branches = (struct slc_branches){0};
+    return slc_branches_push(branches, UINT64_MAX, &none);
+}
+
+void slc_branches_fini(struct slc_branches *branches)
+{
+    while (branches->count)
+        slc_branches_pop(branches);
+    free(branches->frames);
+    free(branches->cells);
+    free(branches->kept);
+    *branches = (struct slc_branches){0};
+}
+
+int slc_branches_push(struct slc_branches *branches, uint64_t slot, const struct slc_want *maker)
+{
+    if (wd_grow(branches->frames, branches->capacity, branches->count + 1))
+        return -ENOMEM;
+    branches->frames[branches->count++] =
+        (struct slc_call_frame){.slot = slot,
+                                .maker = *maker,
+                                .serial = ++branches->serial,
+                                .first_kept = branches->kept_count,
+                                .is_live = maker->distance != SLC_NOT_WANTED};
+    return 0;
+}
+
+/* Puts back the cells that the top frame took. */
+static void put_back(struct slc_branches *branches)
+{
+    size_t first = slc_branches_top(branches)->first_kept;
+
+    while (branches->kept_count > first) {
+        const struct slc_kept_cell *kept = &branches->kept[--branches->kept_count];
+        branches->cells[kept->branch] = kept->cell;
+    }
+}
+
+void slc_branches_pop(struct slc_branches *branches)
+{
+    struct slc_call_frame *top = slc_branches_top(branches);
+
+    assert(branches->count);
+    put_back(branches);
+    if (top->regs) {
+        slc_regs_fini(top->regs);
+        free(top->regs);
+    }
+    branches->count--;
+}
+
+void slc_branches_leave(struct slc_branches *branches)
+{
+    const struct slc_want none = slc_no_want();
+
+    while (branches->count > 1)
+        slc_branches_pop(branches);
+    slc_branches_remake(branches, &none);
+}
+
+void slc_branches_return(struct slc_branches *branches, uint64_t slot)
+{
+    bool is_known = false;
+
+    while (branches->count > 1 && !slc_branches_top(branches)->is_signal &&
+           slc_branches_top(branches)->slot <= slot) {
+        is_known |= slc_branches_top(branches)->slot == slot;
+        slc_branches_pop(branches);
+    }
+    if (!is_known && branches->count == 1)
+        slc_branches_leave(branches);
+}
+
+/* Frames on another stack (a handler's own, a coroutine's) are neither above nor below. */
+#define SAME_STACK_BYTES (UINT64_C(64) << 20)
+
+void slc_branches_forget_below(struct slc_branches *branches, uint64_t slot)
+{
+    while (branches->count > 1 && !slc_branches_top(branches)->is_signal &&
+           slc_branches_top(branches)->slot <= slot &&
+           slot - slc_branches_top(branches)->slot < SAME_STACK_BYTES)
+        slc_branches_pop(branches);
+}
+
+void slc_branches_far_jump(struct slc_branches *branches, uint64_t function)
+{
+    size_t at = branches->count;
+
+    while (at > 1 && branches->frames[at - 1].function != function)
+        at--;
+    if (branches->frames[at - 1].function != function) {
+        slc_branches_leave(branches);
+        return;
+    }
+    while (branches->count > at)
+        slc_branches_pop(branches);
+}
+
+void slc_branches_remake(struct slc_branches *branches, const struct slc_want *maker)
+{
+    struct slc_call_frame *top = slc_branches_top(branches);
+
+    put_back(branches);
+    top->maker = *maker;
+    top->serial = ++branches->serial;
+    top->is_live = maker->distance != SLC_NOT_WANTED;
+    top->function = 0;
+}
+
+int slc_branches_restart(struct slc_branches *branches, const struct slc_want *maker)
+{
+    while (branches->count)
+        slc_branches_pop(branches);
+    return slc_branches_push(branches, UINT64_MAX, maker);
+}
+
+/* ---- branches ---- */
+
+int slc_branches_note(struct slc_branches *branches, struct slc_branch_ids *ids, uint32_t pc_index,
+                      wetdbg_time time, uint32_t distance)
+{
+    struct slc_call_frame *top = slc_branches_top(branches);
+
+    if (!top->is_live && distance == SLC_NOT_WANTED)
+        return 0;
+    top->is_live = true;
+    uint32_t branch = branch_id(ids, pc_index);
+    if (branch == SLC_UNKNOWN ||
+        wd_grow_zeroed(branches->cells, branches->cell_capacity, branch + 1))
+        return -ENOMEM;
+    struct slc_cell *cell = &branches->cells[branch];
+    if (cell->serial != top->serial) {
+        if (wd_grow(branches->kept, branches->kept_capacity, branches->kept_count + 1))
+            return -ENOMEM;
+        branches->kept[branches->kept_count++] = (struct slc_kept_cell){branch, *cell};
+    }
+    *cell = (struct slc_cell){top->serial, time, distance};
+    return 0;
+}
+
+int slc_branches_parent(const struct slc_branches *branches, struct slc_branch_ids *ids,
+                        struct slc_code *code, uint32_t klass, struct slc_want *mark)
+{
+    const struct slc_call_frame *top = slc_branches_top(branches);
+    const struct slc_cell *latest = NULL;
+
+    *mark = slc_no_want();
+    if (!top->is_live)
+        return 0;
+    if ((klass >= ids->class_capacity || !ids->by_class[klass].ids) &&
+        number_class(ids, code, klass))
+        return -ENOMEM;
+    const struct slc_id_list *list = &ids->by_class[klass];
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (list->ids[i] >= branches->cell_capacity)
+            continue;
+        const struct slc_cell *cell = &branches->cells[list->ids[i]];
+        if (cell->serial == top->serial && (!latest || cell->time > latest->time))
+            latest = cell;
+    }
+    *mark = top->maker;
+    if (latest)
+        *mark = (struct slc_want){
+            .user = latest->time, .distance = latest->distance, .edge = WETDBG_EDGE_CONTROL};
+    mark->edge = WETDBG_EDGE_CONTROL;
+    mark->location = INS_LOC_COUNT;
+    return 0;
+}

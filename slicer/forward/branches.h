@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Stack frames of one task, seen forward, and which branches ran last in each.
+ *
+ * The control parent of an instance is the latest execution, in its stack frame, of a branch of its
+ * control class; or whatever made the frame. Only those frames need to be known by their branches in
+ * which one of them was marked, or whose maker was: in all others nothing is marked by control.
+ *
+ * For each branch there is one *cell*: when it ran last, in which frame, and how its dependents are
+ * marked. A frame that runs a branch which another one (of a recursion) ran too keeps the old cell
+ * and puts it back when it ends.
+ */
+#ifndef SLICER_FORWARD_BRANCHES_H
+#define SLICER_FORWARD_BRANCHES_H
+
+#include "slicer/scan/code_summary.h"
+#include "slicer/scan/want.h"
+
+/* Numbers of branches, and of those in control classes. Embedded by its holder. */
+struct slc_branch_ids {
+    uint32_t *by_pc; /* by index in code's pcs: 1 + number, or 0 */
+    uint32_t pc_capacity;
+    uint32_t count;
+    struct slc_id_list {
+        uint32_t *ids; /* NULL until the class is asked for */
+        uint32_t count;
+    } * by_class;
+    uint32_t class_capacity;
+};
+void slc_branch_ids_fini(struct slc_branch_ids *ids);
+
+struct slc_cell {
+    uint64_t serial; /* of the frame; 0: none */
+    wetdbg_time time;
+    uint32_t distance; /* of its dependents; SLC_NOT_WANTED if they are not marked */
+};
+
+struct slc_kept_cell {
+    uint32_t branch;
+    struct slc_cell cell;
+};
+
+struct slc_call_frame {
+    uint64_t slot;         /* address of the return address, or of a handler's ucontext */
+    uint64_t function;     /* start of the function that it runs; 0 until something of it ran */
+    struct slc_want maker; /* mark of what depends on the frame's maker; or none */
+    uint64_t serial;
+    size_t first_kept;     /* its kept cells: from here to the next frame's */
+    bool is_live;          /* something in it is marked by control */
+    bool is_signal;        /* what a handler returns to */
+    struct slc_regs *regs; /* of a signal: before the handler; owned */
+};
+
+/* Embedded by its holder. There is always one frame. */
+struct slc_branches {
+    struct slc_call_frame *frames;
+    size_t count, capacity;
+    struct slc_cell *cells; /* by number of the branch */
+    uint32_t cell_capacity;
+    struct slc_kept_cell *kept;
+    size_t kept_count, kept_capacity;
+    uint64_t serial; /* of the newest frame */
+};
+
+int slc_branches_init(struct slc_branches *branches); /* 0 or -ENOMEM */
+void slc_branches_fini(struct slc_branches *branches);
+
+static inline struct slc_call_frame *slc_branches_top(const struct slc_branches *branches)
+{
+    return &branches->frames[branches->count - 1];
+}
+
+/* A call that wrote its return address to `slot`, or a handler's start. 0 or -ENOMEM. */
+int slc_branches_push(struct slc_branches *branches, uint64_t slot, const struct slc_want *maker);
+void slc_branches_pop(struct slc_branches *branches);
+
+/* What was before the source was left: the frame that is gone on in was made unmarked. */
+void slc_branches_leave(struct slc_branches *branches);
+
+/* A return from `slot`, and whatever shows that frames below it are gone. */
+void slc_branches_return(struct slc_branches *branches, uint64_t slot);
+/* A call whose return address is at `slot`: frames at or below it were left without a return. */
+void slc_branches_forget_below(struct slc_branches *branches, uint64_t slot);
+/* A jump far into `function`: frames above its own are gone. */
+void slc_branches_far_jump(struct slc_branches *branches, uint64_t function);
+/* A tail jump: the frame is another function's, made by the jump. */
+void slc_branches_remake(struct slc_branches *branches, const struct slc_want *maker);
+/* A thread began: one frame, made so. */
+int slc_branches_restart(struct slc_branches *branches, const struct slc_want *maker);
+
+/* A branch ran. 0 or -ENOMEM. */
+int slc_branches_note(struct slc_branches *branches, struct slc_branch_ids *ids, uint32_t pc_index,
+                      wetdbg_time time, uint32_t distance);
+
+/* The mark that instances of a class get by control now, or none. 0 or -ENOMEM. */
+int slc_branches_parent(const struct slc_branches *branches, struct slc_branch_ids *ids,
+                        struct slc_code *code, uint32_t klass, struct slc_want *mark);
+
+#endif

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Forward slices: one pass from the source to the end of the run, over intervals, node executions and
+ * their instructions, first to last. A second one in the rare case that the first met an indirect jump's
+ * unknown target.
+ */
+#include "slicer/forward/forward.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "common/bisect.h"
+#include "common/clock.h"
+#include "slicer/forward/reached.h"
+#include <wetdbg/errors.h>
+
+struct slc_fwd_task *slc_fwd_task(struct slc_forward *fwd, uint32_t number, int *err)
+{
+    if (number >= EVQ_TASKS_MAX) {
+        *err = wetdbg_fail(-WETDBG_ERR_CORRUPT, "a node execution names task %u", number);
+        return NULL;
+    }
+    if (fwd->tasks[number])
+        return fwd->tasks[number];
+    struct slc_fwd_task *task = calloc(1, sizeof(*task));
+    if (!task || slc_branches_init(&task->branches) ||
+        slc_regs_init(&task->regs, fwd->memory.has_wants)) {
+        if (task)
+            slc_branches_fini(&task->branches);
+        free(task);
+        *err = -ENOMEM;
+        return NULL;
+    }
+    task->call = task->call_maker = task->last_mark = slc_no_want();
+    fwd->tasks[number] = task;
+    return task;
+}
+
+/* ---- the source ---- */
+
+static int by_time(const void *a, const void *b)
+{
+    const struct slc_start *x = a, *y = b;
+    return x->time < y->time ? -1 : x->time > y->time;
+}
+
+static int list_starts(struct slc_forward *fwd)
+{
+    const struct wetdbg_criterion *source = fwd->criterion;
+
+    fwd->starts = malloc((2 * source->seed_count + 1) * sizeof(*fwd->starts));
+    if (!fwd->starts)
+        return -ENOMEM;
+    for (size_t i = 0; i < source->seed_count; i++) {
+        const struct slc_seed *seed = &source->seeds[i];
+        if (seed->is_fault)
+            continue;
+        fwd->starts[fwd->start_count++] = (struct slc_start){seed->time, seed, false};
+        if (seed->maker)
+            fwd->starts[fwd->start_count++] = (struct slc_start){seed->maker, seed, true};
+    }
+    qsort(fwd->starts, fwd->start_count, sizeof(*fwd->starts), by_time);
+    return 0;
+}
+
+/* Of a register that a variable is in only the variable's bytes. */
+static void mark_value(struct slc_regs *regs, const struct slc_seed *seed,
+                       const struct slc_want *mark)
+{
+    const struct ins_regset *set = &seed->regs[WETDBG_EDGE_VALUE];
+    unsigned unit, from, to, first = 0;
+    bool is_first = true;
+
+    for (unsigned l = ins_regset_next(set, 0); l < INS_LOC_COUNT; l = ins_regset_next(set, l + 1)) {
+        bool is_piece = slc_piece_bytes(l, &unit, &from, &to);
+        uint32_t mask = UINT32_MAX;
+        if (is_first)
+            first = from;
+        is_first = false;
+        if (is_piece && seed->register_bytes && from + 32 > first + seed->register_bytes) {
+            unsigned end = first + seed->register_bytes;
+            mask = end > from ? UINT32_MAX >> (32 - (end - from < 32 ? end - from : 32)) : 0;
+        }
+        if (is_piece && mask & slc_piece_mask(l))
+            slc_regs_add_mask(regs, l, mask & slc_piece_mask(l), mark);
+        else if (!is_piece)
+            slc_regs_add(regs, l, mark, false);
+        if (!is_piece || mask & slc_piece_mask(l))
+            slc_regs_add(regs, l, mark, true);
+    }
+}
+
+/* Marks the places of the source that are looked at just before `time`. */
+static int pass_starts(struct slc_forward *fwd, struct slc_fwd_task *task, wetdbg_time time)
+{
+    int err = 0;
+
+    for (size_t i = fwd->start_at;
+         i < fwd->start_count && fwd->starts[i].time <= time && fwd->follows_data && !err; i++) {
+        const struct slc_seed *seed = fwd->starts[i].seed;
+        const struct slc_want mark = {.user = seed->maker ? seed->maker : time,
+                                      .distance = 1,
+                                      .edge = WETDBG_EDGE_VALUE,
+                                      .location = INS_LOC_COUNT};
+        if (fwd->starts[i].is_maker)
+            continue;
+        mark_value(&task->regs, seed, &mark);
+        for (size_t p = 0; p < seed->place_count && !err; p++)
+            if (seed->places[p].edge == WETDBG_EDGE_VALUE)
+                err = slc_memory_add(&fwd->memory, seed->places[p].address,
+                                     seed->places[p].size_bytes, &mark);
+    }
+    if (!err && fwd->criterion->info.kind == WETDBG_CRITERION_FUNCTION && fwd->follows_control &&
+        fwd->start_at < fwd->start_count && fwd->starts[fwd->start_at].time == time) {
+        const struct slc_want mark = {
+            .user = time, .distance = 1, .edge = WETDBG_EDGE_CONTROL, .location = INS_LOC_COUNT};
+        slc_branches_remake(&task->branches, &mark);
+    }
+    return err;
+}
+
+static void leave_starts(struct slc_forward *fwd, wetdbg_time time)
+{
+    while (fwd->start_at < fwd->start_count && fwd->starts[fwd->start_at].time <= time)
+        fwd->start_at++;
+}
+
+static wetdbg_time next_start(const struct slc_forward *fwd)
+{
+    return fwd->start_at < fwd->start_count ? fwd->starts[fwd->start_at].time : UINT64_MAX;
+}
+
+/* ---- one execution ---- */
+
+/* Passes events that happened before the instruction at `time`. */
+static int pass_events(struct slc_forward *fwd, wetdbg_time time)
+{
+    const struct wet_interval *interval = fwd->interval;
+    int err = 0;
+
+    while (!err && fwd->event_at < interval->event_count &&
+           interval->events[fwd->event_at].time < time) {
+        err = slc_fwd_event(fwd, &interval->events[fwd->event_at], fwd->event_at);
+        fwd->event_at++;
+    }
+    return err;
+}
+
+static wetdbg_time next_event(const struct slc_forward *fwd)
+{
+    return fwd->event_at < fwd->interval->event_count ? fwd->interval->events[fwd->event_at].time
+                                                      : UINT64_MAX;
+}
+
+static int pass_statement(struct slc_forward *fwd, struct slc_fwd_task *task,
+                          const struct wet_exec *exec, const struct slc_node *node, uint32_t s,
+                          struct slc_want *as_parent)
+{
+    wetdbg_time time = fwd->interval->first_time + exec->time_off + s;
+    int err = pass_events(fwd, time);
+
+    if (!err)
+        err = pass_starts(fwd, task, time);
+    if (!err)
+        err = slc_reached_pass(fwd, task, node, s, time);
+    if (!err && node->is_loader && !fwd->follows_loader) {
+        slc_fwd_linker(fwd, task, exec, node, s);
+        *as_parent = slc_branches_top(&task->branches)->maker;
+    } else if (!err) {
+        err = slc_fwd_step(fwd, task, exec, node, s, as_parent);
+        fwd->bits = slc_slice_bits(fwd->slice, fwd->interval);
+    }
+    leave_starts(fwd, time);
+    return err;
+}
+
+/* What the way from the task's last node to this one means to frames. */
+static int pass_way(struct slc_forward *fwd, struct slc_fwd_task *task, const struct slc_node *node)
+{
+    const struct slc_node *last = task->last;
+    int err = 0;
+
+    if (!fwd->follows_loader && (last->is_loader || node->is_loader))
+        err = slc_fwd_border(task, node);
+    if (err || !fwd->follows_control || last->flags & (SLC_NODE_CALL | SLC_NODE_RET))
+        return err;
+    if (last->flags & SLC_NODE_INDIRECT && slc_code_saw_jump(fwd->code, last, node) > 0)
+        fwd->is_stale = true;
+    if (slc_is_tail_jump(last, node)) {
+        slc_branches_remake(&task->branches, &task->last_mark);
+        return 0;
+    }
+    if (slc_is_far_jump(last, node))
+        slc_branches_far_jump(&task->branches, node->function);
+    if (slc_is_landing(last, node))
+        err = slc_branches_note(&task->branches, &fwd->ids, node->pc_index[0], task->last_time,
+                                task->last_mark.distance);
+    return err;
+}
+
+/* What the last instruction of an execution does to frames. */
+static int pass_exit(struct slc_forward *fwd, struct slc_fwd_task *task,
+                     const struct slc_node *node, uint64_t slot, wetdbg_time time,
+                     const struct slc_want *as_parent)
+{
+    struct slc_branches *branches = &task->branches;
+
+    if (node->flags & SLC_NODE_CALL) {
+        slc_branches_forget_below(branches, slot);
+        return slc_branches_push(branches, slot, as_parent);
+    }
+    if (node->flags & SLC_NODE_RET)
+        slc_branches_return(branches, slot);
+    bool is_passed_by = node->is_loader && !fwd->follows_loader;
+    if (node->flags & SLC_NODE_BRANCH && !is_passed_by)
+        return slc_branches_note(branches, &fwd->ids, node->pc_index[node->statement_count - 1],
+                                 time, as_parent->distance);
+    return 0;
+}
+
+static int pass_statements(struct slc_forward *fwd, struct slc_fwd_task *task,
+                           const struct wet_exec *exec, struct slc_node *node,
+                           struct slc_want *as_parent)
+{
+    wetdbg_time first = fwd->interval->first_time + exec->time_off;
+    wetdbg_time last = first + node->statement_count - 1;
+    bool is_quiet = next_event(fwd) >= last && next_start(fwd) > last &&
+                    slc_reached_next(fwd, first) > last &&
+                    !(node->is_loader && !fwd->follows_loader);
+    int err = 0;
+
+    if (is_quiet && slc_fwd_is_fast(fwd, node))
+        return slc_fwd_fast(fwd, task, exec, node, as_parent);
+    for (uint32_t s = 0; s < node->statement_count && !err; s++)
+        err = pass_statement(fwd, task, exec, node, s, as_parent);
+    return err;
+}
+
+static int pass_exec(struct slc_forward *fwd, const struct wet_exec *exec, wetdbg_time from)
+{
+    wetdbg_time first = fwd->interval->first_time + exec->time_off;
+    struct slc_node *node = slc_code_node(fwd->code, exec->node);
+    struct slc_want as_parent = slc_no_want();
+    int err = 0;
+    struct slc_fwd_task *task = slc_fwd_task(fwd, exec->task, &err);
+
+    if (!node || !task)
+        return err ? err : -ENOMEM;
+    if (first - fwd->interval->first_time + node->statement_count > fwd->interval->instructions)
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "interval %llu holds time %llu beyond its end",
+                           (unsigned long long)fwd->interval->index,
+                           (unsigned long long)(first + node->statement_count - 1));
+    err = pass_events(fwd, first);
+    if (!err && task->last && first > from)
+        err = pass_way(fwd, task, node);
+    if (!slc_branches_top(&task->branches)->function)
+        slc_branches_top(&task->branches)->function = node->function;
+    if (!err)
+        err = pass_statements(fwd, task, exec, node, &as_parent);
+    fwd->slice->counts.scanned += node->statement_count;
+    task->last_slot =
+        node->exit_slot == SLC_UNKNOWN ? 0 : fwd->interval->slots[exec->slot_off + node->exit_slot];
+    task->last = node;
+    task->last_time = first + node->statement_count - 1;
+    task->last_mark = as_parent;
+    if (!err && fwd->follows_control && node->flags)
+        err = pass_exit(fwd, task, node, task->last_slot, task->last_time, &as_parent);
+    return err;
+}
+
+/* ---- intervals ---- */
+
+#define REPORT_SECONDS 0.1
+#define REPORT_EXECS   (1u << 14)
+
+static int report(struct slc_forward *fwd, uint64_t scanned)
+{
+    const struct wetdbg_slice_options *options = &fwd->slice->options;
+    double now = wd_seconds();
+
+    if (now - fwd->reported < REPORT_SECONDS)
+        return 0;
+    fwd->reported = now;
+    if (options->progress &&
+        options->progress(options->arg, scanned, wetdbg_get_info(fwd->wet)->instructions))
+        return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "the slice was interrupted");
+    return 0;
+}
+
+/* The first execution of which something ran at `time` or later. */
+static size_t find_exec(struct slc_forward *fwd, wetdbg_time time, int *err)
+{
+    const struct wet_interval *interval = fwd->interval;
+    size_t at = wd_bisect(0, interval->exec_count, i,
+                          interval->first_time + interval->execs[i].time_off <= time);
+
+    if (at && !slc_code_node(fwd->code, interval->execs[at - 1].node))
+        *err = -ENOMEM;
+    return at ? at - 1 : 0;
+}
+
+/* Events before the source are not looked at; those of its instruction are. */
+static void skip_events(struct slc_forward *fwd, wetdbg_time from)
+{
+    while (next_event(fwd) < from)
+        fwd->event_at++;
+}
+
+static int pass_interval(struct slc_forward *fwd, const struct wet_interval *interval,
+                         wetdbg_time from)
+{
+    uint64_t done = interval->first_time - wetdbg_get_info(fwd->wet)->first_time;
+    int err = 0;
+    size_t e = 0;
+
+    fwd->interval = interval;
+    fwd->bits = slc_slice_bits(fwd->slice, interval);
+    fwd->event_at = 0;
+    if (from > interval->first_time) {
+        e = find_exec(fwd, from, &err);
+        if (interval->exec_count)
+            skip_events(fwd, interval->first_time + interval->execs[e].time_off);
+    }
+    for (; e < interval->exec_count && !err && !fwd->is_stale; e++) {
+        err = pass_exec(fwd, &interval->execs[e], from);
+        if (!err && e % REPORT_EXECS == REPORT_EXECS - 1)
+            err = report(fwd, done + interval->execs[e].time_off);
+    }
+    if (!err)
+        err = pass_events(fwd, UINT64_MAX);
+    fwd->interval = NULL;
+    slc_slice_turn_members(fwd->slice, interval);
+    return err ? err : slc_slice_collect(fwd->slice);
+}
+
+/* ---- the whole pass ---- */
+
+static bool holds_marks(const struct slc_fwd_task *task)
+{
+    if (!slc_regs_is_empty(&task->regs) || task->bracket || task->call.distance != SLC_NOT_WANTED)
+        return true;
+    for (size_t f = 0; f < task->branches.count; f++)
+        if (task->branches.frames[f].is_live || task->branches.frames[f].is_signal)
+            return true;
+    return false;
+}
+
+static bool is_done(const struct slc_forward *fwd)
+{
+    if (fwd->start_at < fwd->start_count || fwd->memory.word_count)
+        return false;
+    for (unsigned i = 0; i < EVQ_TASKS_MAX; i++)
+        if (fwd->tasks[i] && holds_marks(fwd->tasks[i]))
+            return false;
+    return true;
+}
+
+int slc_fwd_run(struct slc_forward *fwd)
+{
+    wetdbg_time from = next_start(fwd);
+    uint64_t intervals = wetdbg_get_info(fwd->wet)->intervals;
+    int err = 0;
+
+    fwd->reported = wd_seconds();
+    for (uint64_t k = wetdbg_interval_at(fwd->wet, from);
+         k < intervals && !err && !fwd->is_stale && !is_done(fwd); k++) {
+        const struct wet_interval *interval;
+        err = wet_interval_get(fwd->wet, k, &interval);
+        if (err)
+            break;
+        if (k + 1 < intervals)
+            wet_prefetch(fwd->wet, k + 1);
+        err = pass_interval(fwd, interval, from);
+        wet_interval_put(fwd->wet, interval);
+    }
+    return err ? err : slc_reached_end(fwd);
+}
+
+static void restart(struct slc_forward *fwd)
+{
+    for (unsigned i = 0; i < EVQ_TASKS_MAX; i++) {
+        if (fwd->tasks[i]) {
+            slc_fwd_leave_linker(fwd->tasks[i]);
+            slc_branches_fini(&fwd->tasks[i]->branches);
+            slc_regs_fini(&fwd->tasks[i]->regs);
+        }
+        free(fwd->tasks[i]);
+        fwd->tasks[i] = NULL;
+    }
+    for (uint32_t i = 0; i < fwd->code->node_limit; i++) {
+        slc_glance_free(fwd->glances[i]);
+        fwd->glances[i] = NULL;
+    }
+    slc_branch_ids_fini(&fwd->ids);
+    slc_saves_fini(&fwd->saves);
+    slc_memory_fini(&fwd->memory);
+    fwd->start_at = 0;
+    fwd->is_stale = false;
+}
+
+#define PASSES_MAX 32
+
+static int run_passes(struct slc_forward *fwd)
+{
+    int err = 0;
+
+    do {
+        if (fwd->is_stale) {
+            slc_code_forget(fwd->code);
+            slc_slice_restart(fwd->slice);
+        }
+        restart(fwd);
+        slc_reached_restart(fwd);
+        fwd->slice->counts.passes++;
+        err = slc_memory_init(&fwd->memory, fwd->slice->options.record_parents);
+        if (!err)
+            err = slc_fwd_run(fwd);
+    } while (!err && fwd->is_stale && fwd->slice->counts.passes < PASSES_MAX);
+    restart(fwd);
+    return err;
+}
+
+static void set_kinds(struct slc_forward *fwd, const struct wetdbg_slice_options *options)
+{
+    enum wetdbg_criterion_kind kind = fwd->criterion->info.kind;
+
+    fwd->follows_data = options->kinds != WETDBG_SLICE_CONTROL;
+    fwd->follows_address =
+        options->kinds == WETDBG_SLICE_FULL || options->kinds == WETDBG_SLICE_DATA;
+    fwd->follows_control =
+        options->kinds == WETDBG_SLICE_FULL || options->kinds == WETDBG_SLICE_CONTROL;
+    /* What a program is given is there when the linker starts it. */
+    bool is_given = kind == WETDBG_CRITERION_ARGUMENT || kind == WETDBG_CRITERION_ENVIRONMENT;
+    fwd->follows_loader =
+        options->loader || (!is_given && slc_code_is_loader(fwd->code, fwd->criterion->info.pc));
+}
+
+int wetdbg_slice_forward(struct wetdbg *wet, const struct wetdbg_criterion *source,
+                         const struct wetdbg_slice_options *options, struct wetdbg_slice **out)
+{
+    struct slc_forward fwd = {.wet = wet, .criterion = source};
+    double began = wd_seconds();
+    int err = list_starts(&fwd);
+
+    if (!err && fwd.start_count == 0) {
+        free(fwd.starts);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s: the run ends there, nothing comes after it",
+                           source->info.source);
+    }
+    fwd.slice = err ? NULL : slc_slice_new(wet, options);
+    if (!fwd.slice) {
+        free(fwd.starts);
+        return -ENOMEM;
+    }
+    fwd.slice->is_forward = true;
+    fwd.code = fwd.slice->code;
+    set_kinds(&fwd, options);
+    struct wetdbg_criterion *crash = NULL;
+    fwd.glances = calloc((size_t)fwd.code->node_limit + 1, sizeof(struct slc_glance *));
+    err = fwd.glances ? slc_reached_init(&fwd, &crash) : -ENOMEM;
+    if (!err && fwd.follows_control)
+        err = slc_session_tell_jumps(fwd.slice->session);
+    if (!err)
+        err = run_passes(&fwd);
+    if (!err)
+        err = slc_slice_finish(fwd.slice);
+    wetdbg_criterion_free(crash);
+    free(fwd.starts);
+    free(fwd.glances);
+    if (err) {
+        wetdbg_slice_free(fwd.slice);
+        return err;
+    }
+    fwd.slice->counts.seconds = wd_seconds() - began;
+    *out = fwd.slice;
+    return 0;
+}

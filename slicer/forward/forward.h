@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The state of a forward pass over a run.
+ *
+ * A pass goes from the source to the end of the run and carries along the *marked* places: those whose
+ * value depends on the source. Marks are kept where a backward scan keeps its wants (slicer/scan/want.h);
+ * a mark's `user` is the instance that defined the place, its `distance` that of whoever uses it.
+ *
+ * The rules are those of <wetdbg/slice.h>, read the other way: an instance is in the forward slice of
+ * another one if and only if that one is in the backward slice of all that the instance uses.
+ */
+#ifndef SLICER_FORWARD_FORWARD_H
+#define SLICER_FORWARD_FORWARD_H
+
+#include "slicer/criteria/criterion.h"
+#include "slicer/forward/branches.h"
+#include "slicer/forward/glance.h"
+#include "slicer/forward/saves.h"
+#include "slicer/scan/call_uses.h"
+#include "slicer/slice_priv.h"
+
+struct slc_bracket; /* slicer/forward/linker.c */
+
+struct slc_fwd_task {
+    struct slc_regs regs;
+    struct slc_branches branches;
+    const struct slc_node *last; /* that ran last; NULL if something came after it */
+    wetdbg_time last_time;       /* of its last instruction */
+    struct slc_want last_mark;   /* ... as whose dependents what it let run is marked; or none */
+    uint64_t last_slot;          /* ... of the return address that it wrote or read */
+    struct slc_want call;        /* what its last system call defines is marked so; or none */
+    struct slc_want call_maker;  /* ... and the frames that it made */
+    struct slc_bracket *bracket; /* of the dynamic linker, that it is in */
+};
+
+/* Something of the source. */
+struct slc_start {
+    wetdbg_time time;
+    const struct slc_seed *seed;
+    bool is_maker; /* the instance that put the seed's bytes there */
+};
+
+struct slc_forward {
+    struct wetdbg *wet;
+    const struct wetdbg_criterion *criterion; /* the source */
+    struct wetdbg_slice *slice;
+    struct slc_code *code; /* the slice's */
+    struct slc_memory memory;
+    struct slc_saves saves;
+    struct slc_fwd_task *tasks[EVQ_TASKS_MAX];
+    struct slc_branch_ids ids;
+    struct slc_glance **glances; /* by id of the node; NULL until it ran */
+    bool follows_data, follows_address, follows_control;
+    bool follows_loader;
+    bool is_stale;            /* control classes changed: another pass is needed */
+    struct slc_start *starts; /* in order of time */
+    size_t start_count, start_at;
+    const struct slc_seed *probes; /* of the crash, latest first; of which probe_left are to come */
+    size_t probe_count, probe_left;
+    size_t output_at; /* the next one of the wet's outputs */
+    const struct wet_interval *interval;
+    uint64_t *bits;  /* the interval's members; NULL if there are none yet */
+    size_t event_at; /* the interval's next event */
+    double reported; /* when progress was told of last; wd_seconds() */
+};
+
+/* NULL with -ENOMEM or -WETDBG_ERR_CORRUPT in *err. */
+struct slc_fwd_task *slc_fwd_task(struct slc_forward *fwd, uint32_t number, int *err);
+
+/* What is seen of the source where an instance looks. */
+struct slc_sight {
+    struct slc_want best; /* distance is the instance's; none if nothing marked was seen */
+    uint64_t address;     /* of the byte seen, if it was memory */
+};
+
+static inline struct slc_sight slc_no_sight(void)
+{
+    return (struct slc_sight){.best = slc_no_want()};
+}
+
+static inline void slc_see(struct slc_sight *sight, const struct slc_want *mark,
+                           enum wetdbg_edge edge, unsigned location, uint64_t address)
+{
+    if (mark->distance >= sight->best.distance)
+        return;
+    sight->best = *mark;
+    sight->best.edge = (uint8_t)edge;
+    sight->best.location = (uint16_t)location;
+    sight->address = address;
+}
+
+/* Looks at registers, of value edges with only the lower half of those in `halves`; and at bytes of memory. */
+void slc_see_registers(const struct slc_regs *regs, const struct ins_regset *set, uint16_t halves,
+                       enum wetdbg_edge edge, struct slc_sight *sight);
+void slc_see_memory(struct slc_memory *memory, uint64_t address, uint64_t size,
+                    enum wetdbg_edge edge, struct slc_sight *sight);
+
+/*
+ * Passes one instance of an instruction; `node` is not the dynamic linker's where that is passed by.
+ * *as_parent: how what it lets run is marked. slicer/forward/step.c. 0 or an error.
+ */
+int slc_fwd_step(struct slc_forward *fwd, struct slc_fwd_task *task, const struct wet_exec *exec,
+                 const struct slc_node *node, uint32_t statement, struct slc_want *as_parent);
+
+/* Whether a whole execution can be passed by slc_fwd_fast(): its instructions are compiled. */
+bool slc_fwd_is_fast(const struct slc_forward *fwd, const struct slc_node *node);
+
+/* Passes a whole execution in which nothing happens but instructions; slicer/forward/fast.c. */
+int slc_fwd_fast(struct slc_forward *fwd, struct slc_fwd_task *task, const struct wet_exec *exec,
+                 struct slc_node *node, struct slc_want *as_parent);
+
+/* Passes what happened outside the instructions; slicer/forward/outside.c. */
+int slc_fwd_event(struct slc_forward *fwd, const struct wet_event *event, size_t index);
+
+/* Memory gets values from outside that nothing marked led to, or from something marked (`mark` not
+ * NULL). Saved registers there are lost. */
+int slc_fwd_written(struct slc_forward *fwd, uint64_t address, uint64_t size,
+                    const struct slc_want *mark);
+
+/* The control edge of an instruction of pcs[index]: the mark that it gets by it, or none. 0 or -ENOMEM. */
+int slc_fwd_control(struct slc_forward *fwd, struct slc_fwd_task *task, uint32_t pc_index,
+                    struct slc_want *mark);
+
+/* Whether what a slot held just before a time was pushed there from that register by the same task: then a
+ * pop passes by the pair. *err: 0 or an error. slicer/forward/pushed.c. */
+bool slc_fwd_was_pushed(struct slc_forward *fwd, uint32_t task, unsigned reg, uint64_t slot,
+                        wetdbg_time before, int *err);
+
+/* ---- the dynamic linker, where it is passed by; slicer/forward/linker.c ---- */
+
+/* Passes from the task's last node to `node`, of which one at least is the linker's. 0 or -ENOMEM. */
+int slc_fwd_border(struct slc_fwd_task *task, const struct slc_node *node);
+
+/* An instance in the linker. It is not in the slice, nothing that it computes is marked. */
+void slc_fwd_linker(struct slc_forward *fwd, struct slc_fwd_task *task, const struct wet_exec *exec,
+                    const struct slc_node *node, uint32_t statement);
+
+/* Forgets that the task is in the linker. */
+void slc_fwd_leave_linker(struct slc_fwd_task *task);
+
+/* A whole pass; slicer/forward/forward.c. */
+int slc_fwd_run(struct slc_forward *fwd);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "slicer/forward/reached.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/array.h"
+#include <wetdbg/errors.h>
+
+int slc_reached_init(struct slc_forward *fwd, struct wetdbg_criterion **crash)
+{
+    const struct wetdbg_info *info = wetdbg_get_info(fwd->wet);
+
+    *crash = NULL;
+    if (info->signal == 0 || info->signal_time == 0)
+        return 0;
+    int err = wetdbg_criterion_parse(fwd->wet, "crash", NULL, crash);
+    if (err == -WETDBG_ERR_NOT_FOUND) /* of a signal from elsewhere */
+        err = 0;
+    if (!err && *crash)
+        fwd->probes = (*crash)->seeds;
+    fwd->probe_count = *crash ? (*crash)->seed_count : 0;
+    return err;
+}
+
+void slc_reached_restart(struct slc_forward *fwd)
+{
+    fwd->output_at = 0;
+    fwd->probe_left = fwd->probe_count;
+    fwd->slice->reached_count = 0;
+    fwd->slice->reaches_crash = false;
+}
+
+/* ---- the crash ---- */
+
+static int probe(struct slc_forward *fwd, struct slc_fwd_task *task, const struct slc_seed *seed,
+                 uint32_t pc_index, const struct ins_info *info)
+{
+    struct slc_sight sight = slc_no_sight();
+    struct slc_want control;
+    int err = slc_fwd_control(fwd, task, pc_index, &control);
+
+    for (unsigned edge = 0; edge < 3; edge++)
+        if (edge != WETDBG_EDGE_ADDRESS || fwd->follows_address || seed->is_fault)
+            slc_see_registers(&task->regs, &seed->regs[edge], 0, (enum wetdbg_edge)edge, &sight);
+    for (size_t p = 0; p < seed->place_count; p++)
+        slc_see_memory(&fwd->memory, seed->places[p].address, seed->places[p].size_bytes,
+                       WETDBG_EDGE_VALUE, &sight);
+    for (unsigned f = 0; info && f < info->flow_count && seed->uses == SLC_USES_BRANCH; f++)
+        if (info->flows[f].kinds & INS_FLOW_BRANCH)
+            slc_see_registers(&task->regs, &info->flows[f].value_uses, info->flows[f].halves,
+                              WETDBG_EDGE_VALUE, &sight);
+    fwd->slice->reaches_crash |=
+        sight.best.distance != SLC_NOT_WANTED || control.distance != SLC_NOT_WANTED;
+    return err;
+}
+
+/* ---- output ---- */
+
+static int add_reached(struct wetdbg_slice *slice, int fd, uint64_t offset, uint64_t size,
+                       bool is_control)
+{
+    struct wetdbg_slice_reached *last =
+        slice->reached_count ? &slice->reached[slice->reached_count - 1] : NULL;
+
+    if (last && last->fd == fd && last->is_control == is_control &&
+        last->offset + last->size == offset) {
+        last->size += size;
+        return 0;
+    }
+    if (wd_grow(slice->reached, slice->reached_capacity, slice->reached_count + 1))
+        return -ENOMEM;
+    slice->reached[slice->reached_count++] = (struct wetdbg_slice_reached){
+        .fd = fd, .offset = offset, .size = size, .is_control = is_control};
+    return 0;
+}
+
+/* Marked bytes of a piece of output; of a call that something marked let run all others, too. */
+static int pass_output(struct slc_forward *fwd, const struct wetdbg_output *output, bool is_let)
+{
+    uint64_t at = output->address, end = output->address + output->size;
+    int err = 0;
+
+    while (at < end && !err) {
+        uint64_t first = at, run;
+        bool is_marked = slc_memory_next(&fwd->memory, &first, end);
+        if (!is_marked)
+            first = end;
+        if (is_let && first > at)
+            err = add_reached(fwd->slice, output->fd, output->offset + (at - output->address),
+                              first - at, true);
+        for (run = first; run < end; run++) {
+            uint64_t byte = run;
+            if (!slc_memory_next(&fwd->memory, &byte, run + 1))
+                break;
+        }
+        if (run > first && !err)
+            err = add_reached(fwd->slice, output->fd, output->offset + (first - output->address),
+                              run - first, false);
+        at = run > first ? run : end;
+    }
+    return err;
+}
+
+/* When the crash is looked at next. */
+static wetdbg_time next_probe(const struct slc_forward *fwd)
+{
+    const struct slc_seed *seed = fwd->probe_left ? &fwd->probes[fwd->probe_left - 1] : NULL;
+    return seed && !seed->is_fault ? seed->time : UINT64_MAX;
+}
+
+wetdbg_time slc_reached_next(struct slc_forward *fwd, wetdbg_time from)
+{
+    size_t count;
+    const struct wetdbg_output *outputs = wetdbg_outputs(fwd->wet, &count);
+    wetdbg_time time = next_probe(fwd);
+
+    while (fwd->output_at < count && outputs[fwd->output_at].time < from)
+        fwd->output_at++;
+    if (fwd->output_at < count && outputs[fwd->output_at].time < time)
+        time = outputs[fwd->output_at].time;
+    return time;
+}
+
+int slc_reached_pass(struct slc_forward *fwd, struct slc_fwd_task *task,
+                     const struct slc_node *node, uint32_t statement, wetdbg_time time)
+{
+    const struct ins_info *info = node->wet->statements[statement].info;
+    size_t count;
+    const struct wetdbg_output *outputs = wetdbg_outputs(fwd->wet, &count);
+    struct slc_want control = slc_no_want();
+    int err = 0;
+
+    while (next_probe(fwd) <= time && !err) {
+        const struct slc_seed *seed = &fwd->probes[--fwd->probe_left];
+        if (seed->time == time)
+            err = probe(fwd, task, seed, node->pc_index[statement], info);
+    }
+    if (err || info->klass != INS_SYSCALL || (node->is_loader && !fwd->follows_loader))
+        return err;
+    while (fwd->output_at < count && outputs[fwd->output_at].time < time)
+        fwd->output_at++;
+    if (fwd->output_at < count && outputs[fwd->output_at].time == time)
+        err = slc_fwd_control(fwd, task, node->pc_index[statement], &control);
+    for (; fwd->output_at < count && outputs[fwd->output_at].time == time && !err; fwd->output_at++)
+        err = pass_output(fwd, &outputs[fwd->output_at], control.distance != SLC_NOT_WANTED);
+    return err;
+}
+
+int slc_reached_end(struct slc_forward *fwd)
+{
+    int err = 0;
+
+    while (fwd->probe_left && !err) {
+        const struct slc_seed *seed = &fwd->probes[--fwd->probe_left];
+        struct slc_fwd_task *task = seed->task < EVQ_TASKS_MAX ? fwd->tasks[seed->task] : NULL;
+        uint32_t pc_index = slc_code_pc(fwd->code, seed->pc);
+        if (pc_index == SLC_UNKNOWN)
+            return -ENOMEM;
+        if (seed->is_fault && task)
+            err = probe(fwd, task, seed, pc_index, NULL);
+    }
+    return err;
+}
