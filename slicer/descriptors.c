@@ -947,8 +947,7 @@ static const char *plain(const char *path)
     return path;
 }
 
-/* Whether one path is the end of the other, in whole parts. */
-static bool is_same_path(const char *a, const char *b)
+bool slc_is_same_path(const char *a, const char *b)
 {
     a = plain(a);
     b = plain(b);
@@ -975,7 +974,7 @@ static int choose_files(struct slc_files *files, const char *path, struct trace 
     for (uint32_t i = 0; i < files->file_count; i++) {
         const char *name =
             files->files[i].is_written && !files->files[i].what ? slc_files_name(files, i) : NULL;
-        if (!name || !is_same_path(name, path))
+        if (!name || !slc_is_same_path(name, path))
             continue;
         if (found && strcmp(plain(found), plain(name)) != 0)
             return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s' may be '%s' or '%s': say more of the path",

@@ -105,6 +105,9 @@ const struct slc_fifo *slc_files_fifo(const struct slc_files *files, uint32_t in
  */
 const char *slc_files_name(struct slc_files *files, uint32_t index);
 
+/* Whether one path is the end of the other, in whole parts. */
+bool slc_is_same_path(const char *a, const char *b);
+
 /* A piece of a file as the run left it. */
 struct slc_file_piece {
     wetdbg_time time; /* of the call that wrote it */

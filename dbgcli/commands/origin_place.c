@@ -147,8 +147,12 @@ static int variable_criterion(struct cli_session *session, const char *text,
  * here. */
 static bool is_criterion(const char *text)
 {
-    if (strcmp(text, "crash") == 0 || strcmp(text, "exit") == 0 || strncmp(text, "output:", 7) == 0)
+    static const char *const starts[] = {"output:", "input:", "argv:", "env:"};
+    if (strcmp(text, "crash") == 0 || strcmp(text, "exit") == 0)
         return true;
+    for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+        if (strncmp(text, starts[i], strlen(starts[i])) == 0)
+            return true;
     if (*text == '$' || (*text == '*' && isdigit((unsigned char)text[1])))
         return true;
     const char *stop = strchr(text, '@');

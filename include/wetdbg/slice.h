@@ -138,6 +138,11 @@ struct wetdbg_standpoint {
  *   output[:FD|:PATH]:end         why there was no more of it: the branches after which the frames that put
  *                                 the last byte there could not come there again and, if the run ended
  *                                 before that, what ended it. Bytes behind the end mean the same
+ *   input[:FD|:PATH]:OFFSET[+LEN] bytes that were read from a descriptor (default 0) or a file, by their
+ *                                 positions in it (where it has none: in all bytes that were read),
+ *                                 as they lay in memory just after each call that delivered them
+ *   argv:N[:OFFSET[+LEN]]         an argument of the program, as it got it, or bytes of it
+ *   env:NAME[:OFFSET[+LEN]]       a variable of its environment
  *   FILE:LINE[#K][:VARIABLE]      the K-th time (from 1; from -1 backwards; default #-1) that a
  *                                 breakpoint on the line is hit: the variable just before the line
  *                                 ran, or all that the line's instructions use that time

@@ -205,7 +205,8 @@ int slc_criterion_refuse(const struct wetdbg_criterion *criterion)
 {
     return wetdbg_fail(-WETDBG_ERR_USAGE,
                        "'%s' is no criterion: use crash, exit, output[:FD|:PATH]:OFFSET[+LEN], "
-                       "FILE:LINE[#K][:VARIABLE], FUNCTION[#K], *ADDRESS[+LEN][@TIME] or "
+                       "input[:FD|:PATH]:OFFSET[+LEN], argv:N, env:NAME, FILE:LINE[#K][:VARIABLE], "
+                       "FUNCTION[#K], *ADDRESS[+LEN][@TIME] or "
                        "$REGISTER[@TIME]",
                        criterion->text);
 }
@@ -254,6 +255,11 @@ static bool starts_with_word(const char *text, const char *word)
     return strncmp(text, word, length) == 0 && (text[length] == 0 || text[length] == ':');
 }
 
+static bool starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
 static enum wetdbg_criterion_kind kind_of(const char *text)
 {
     if (strcmp(text, "crash") == 0)
@@ -262,6 +268,12 @@ static enum wetdbg_criterion_kind kind_of(const char *text)
         return WETDBG_CRITERION_EXIT;
     if (starts_with_word(text, "output"))
         return WETDBG_CRITERION_OUTPUT;
+    if (starts_with(text, "input:"))
+        return WETDBG_CRITERION_INPUT;
+    if (starts_with(text, "argv:"))
+        return WETDBG_CRITERION_ARGUMENT;
+    if (starts_with(text, "env:"))
+        return WETDBG_CRITERION_ENVIRONMENT;
     if (*text == '*')
         return WETDBG_CRITERION_MEMORY;
     if (*text == '$')
@@ -289,6 +301,15 @@ int wetdbg_criterion_parse(struct wetdbg *wet, const char *text,
         break;
     case WETDBG_CRITERION_OUTPUT:
         err = slc_parse_output(criterion, text + strlen("output"));
+        break;
+    case WETDBG_CRITERION_INPUT:
+        err = slc_parse_input(criterion, text + strlen("input"));
+        break;
+    case WETDBG_CRITERION_ARGUMENT:
+        err = slc_parse_argument(criterion, text + strlen("argv"));
+        break;
+    case WETDBG_CRITERION_ENVIRONMENT:
+        err = slc_parse_environment(criterion, text + strlen("env"));
         break;
     case WETDBG_CRITERION_MEMORY:
         err = slc_parse_memory(criterion);

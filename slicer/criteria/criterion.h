@@ -90,6 +90,9 @@ struct slc_end {
 };
 /* Fills the seeds and the description: why there is no more. criterion_end.c. -WETDBG_ERR_NOT_FOUND. */
 int slc_criterion_of_end(struct wetdbg_criterion *criterion, const struct slc_end *end);
+int slc_parse_input(struct wetdbg_criterion *criterion, const char *rest);
+int slc_parse_argument(struct wetdbg_criterion *criterion, const char *rest);
+int slc_parse_environment(struct wetdbg_criterion *criterion, const char *rest);
 int slc_parse_line(struct wetdbg_criterion *criterion);
 int slc_parse_function(struct wetdbg_criterion *criterion);
 int slc_parse_memory(struct wetdbg_criterion *criterion);   /* "*..." */

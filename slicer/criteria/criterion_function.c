@@ -49,7 +49,8 @@ static int find_bodies(struct call *call)
         return wetdbg_fail(
             -WETDBG_ERR_USAGE,
             "'%s' is no function of the program, and no other criterion: crash, exit, "
-            "output[:FD|:PATH]:OFFSET[+LEN], FILE:LINE[#K][:VARIABLE], "
+            "output[:FD|:PATH]:OFFSET[+LEN], input[:FD|:PATH]:OFFSET[+LEN], argv:N, env:NAME, "
+            "FILE:LINE[#K][:VARIABLE], "
             "*ADDRESS[+LEN][@TIME] or $REGISTER[@TIME]",
             call->name);
     if (err)
