@@ -12,6 +12,7 @@
  *   writes.h      who wrote to some bytes
  *   caller.h      on whose behalf library code ran
  *   slice.h       criteria, and the backward slices of them
+ *   set.h         instances of several slices put together, and chops
  *   origin.h      where one value came from
  *   delta.h       delta debugging: what of a difference makes a failure
  *   delta_program.h  the same of the inputs of a program, which it runs
@@ -34,6 +35,7 @@
 #include <wetdbg/own_file.h>
 #include <wetdbg/record.h>
 #include <wetdbg/recording.h>
+#include <wetdbg/set.h>
 #include <wetdbg/slice.h>
 #include <wetdbg/verify.h>
 #include <wetdbg/walk.h>

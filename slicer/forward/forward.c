@@ -56,11 +56,14 @@ static int list_starts(struct slc_forward *fwd)
         return -ENOMEM;
     for (size_t i = 0; i < source->seed_count; i++) {
         const struct slc_seed *seed = &source->seeds[i];
+        bool is_after = seed->place_count && seed->places[0].is_after;
+        wetdbg_time maker = is_after ? seed->time : seed->maker;
         if (seed->is_fault)
             continue;
-        fwd->starts[fwd->start_count++] = (struct slc_start){seed->time, seed, false};
-        if (seed->maker)
-            fwd->starts[fwd->start_count++] = (struct slc_start){seed->maker, seed, true};
+        fwd->starts[fwd->start_count++] =
+            (struct slc_start){seed->time + is_after, seed, maker, false};
+        if (maker)
+            fwd->starts[fwd->start_count++] = (struct slc_start){maker, seed, maker, true};
     }
     qsort(fwd->starts, fwd->start_count, sizeof(*fwd->starts), by_time);
     return 0;
@@ -101,7 +104,7 @@ static int pass_starts(struct slc_forward *fwd, struct slc_fwd_task *task, wetdb
     for (size_t i = fwd->start_at;
          i < fwd->start_count && fwd->starts[i].time <= time && fwd->follows_data && !err; i++) {
         const struct slc_seed *seed = fwd->starts[i].seed;
-        const struct slc_want mark = {.user = seed->maker ? seed->maker : time,
+        const struct slc_want mark = {.user = fwd->starts[i].maker ? fwd->starts[i].maker : time,
                                       .distance = 1,
                                       .edge = WETDBG_EDGE_VALUE,
                                       .location = INS_LOC_COUNT};

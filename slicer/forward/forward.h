@@ -37,7 +37,8 @@ struct slc_fwd_task {
 struct slc_start {
     wetdbg_time time;
     const struct slc_seed *seed;
-    bool is_maker; /* the instance that put the seed's bytes there */
+    wetdbg_time maker; /* the instance that put the seed's bytes there; 0: none */
+    bool is_maker;     /* this is it */
 };
 
 struct slc_forward {

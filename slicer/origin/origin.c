@@ -201,11 +201,20 @@ bool slc_spot_read(struct wetdbg_state *state, const struct wetdbg_spot *spot, u
     }
 }
 
-static int read_value(struct slc_chase *chase, const struct wetdbg_criterion *criterion)
+/* A criterion's seed; one that is about what its instance made stands just behind that. */
+static struct slc_seed seed_of(const struct wetdbg_criterion *criterion)
+{
+    struct slc_seed seed = criterion->seeds[0];
+
+    seed.time += seed.place_count && seed.places[0].is_after;
+    return seed;
+}
+
+static int read_value(struct slc_chase *chase, const struct slc_seed *seed)
 {
     struct wetdbg_origin *origin = chase->origin;
     struct wetdbg_state *state;
-    int err = wetdbg_state_open(chase->wet, criterion->seeds[0].time, &state);
+    int err = wetdbg_state_open(chase->wet, seed->time, &state);
 
     if (err)
         return err;
@@ -571,12 +580,13 @@ int wetdbg_origin(struct wetdbg *wet, const struct wetdbg_criterion *criterion,
     }
     for (unsigned i = 0; i < EVQ_TASKS_MAX; i++)
         chase.calls[i].number = -1;
+    const struct slc_seed seed = seed_of(criterion);
     int err = take_value(&chase, criterion);
     if (!err)
-        err = read_value(&chase, criterion);
+        err = read_value(&chase, &seed);
     if (!err) {
         slc_chase_sum(&chase);
-        err = scan(&chase, &criterion->seeds[0]);
+        err = scan(&chase, &seed);
     }
     if (!err) {
         write_texts(&chase);

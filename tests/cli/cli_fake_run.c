@@ -814,6 +814,7 @@ int wetdbg_criterion_parse(struct wetdbg *wet, const char *text,
     (*out)->info = (struct wetdbg_criterion_info){
         .text = (*out)->text,
         .description = "SIGSEGV at util.c:30 in helper",
+        .source = "the source",
         .time = INSTRUCTIONS + 1,
     };
     return 0;
@@ -829,7 +830,7 @@ int wetdbg_criterion_of_variable(struct wetdbg *wet, wetdbg_time time, const cha
     *out = calloc(1, sizeof(**out));
     snprintf((*out)->text, sizeof(*out)->text, "%s", text);
     (*out)->info = (struct wetdbg_criterion_info){
-        .text = (*out)->text, .description = "a variable", .time = time};
+        .text = (*out)->text, .description = "a variable", .source = "a variable", .time = time};
     return 0;
 }
 

@@ -372,7 +372,16 @@ static void slice_shows_lines_then_what_has_none(void **state)
         {"slice backward exit", 1, "the run did not exit\n"},
         {"slice backward nonsense", 1,
          "no variable 'nonsense' is visible here; 'help slice' says what else can be asked for\n"},
-        {"slice forward crash", 2, "slice: 'forward' is no direction; there is 'backward'\n"},
+        {"slice forward crash --thin --limit 1", 0,
+         "the source\n"
+         "thin forward slice: 13 instances of 11 instructions in 3 lines (0.00 s)\n"
+         "util.c:30  helper  x2  | return *p;?[31m\n"
+         "(2 more; --limit 0 shows all)\n"
+         "code whose source is not here, by function:\n"
+         "  libforeign.so  foreign  x7\n"
+         "output that it reached: output:1:4-5\n"},
+        {"slice sideways crash", 2,
+         "slice: 'sideways' is no direction; there are 'backward' and 'forward'\n"},
         {"slice crash --data --thin", 2,
          "slice: --data, --control and --thin exclude each other\n"},
         {"slice crash --limit x", 2, "slice: option '--limit' needs a number, not 'x'\n"},

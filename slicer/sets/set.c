@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "slicer/sets/set.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "slicer/slice_priv.h"
+#include <wetdbg/errors.h>
+
+struct wetdbg_set *slc_set_new(struct wetdbg *wet)
+{
+    struct wetdbg_set *set = calloc(1, sizeof(*set));
+
+    if (!set)
+        return NULL;
+    set->wet = wet;
+    set->part_count = wetdbg_get_info(wet)->intervals;
+    set->parts = calloc(set->part_count + 1, sizeof(roaring_bitmap_t *));
+    if (set->parts)
+        return set;
+    free(set);
+    return NULL;
+}
+
+void wetdbg_set_free(struct wetdbg_set *set)
+{
+    if (!set)
+        return;
+    for (uint64_t k = 0; k < set->part_count; k++)
+        if (set->parts[k])
+            roaring_bitmap_free(set->parts[k]);
+    free(set->parts);
+    free(set);
+}
+
+uint64_t slc_set_instructions(const struct wetdbg_set *set, uint64_t k)
+{
+    return wetdbg_interval_time(set->wet, k + 1) - wetdbg_interval_time(set->wet, k);
+}
+
+#define CHUNK 65536 /* a container of a bitmap has as many */
+
+int slc_set_fill(struct wetdbg_set *set, uint64_t k, const uint64_t *words, uint64_t instructions)
+{
+    roaring_bitmap_t *part = roaring_bitmap_create();
+    uint32_t *values = malloc(CHUNK * sizeof(*values));
+
+    assert(k < set->part_count && !set->parts[k] && instructions <= UINT32_MAX);
+    if (!part || !values) {
+        free(values);
+        if (part)
+            roaring_bitmap_free(part);
+        return -ENOMEM;
+    }
+    for (uint64_t first = 0; first < instructions; first += CHUNK) {
+        size_t count = 0;
+        for (uint64_t w = first / 64; w < (first + CHUNK) / 64 && w * 64 < instructions; w++)
+            for (uint64_t left = words[w]; left; left &= left - 1)
+                values[count++] = (uint32_t)(64 * w + (unsigned)__builtin_ctzll(left));
+        if (count)
+            roaring_bitmap_add_many(part, count, values);
+    }
+    free(values);
+    if (roaring_bitmap_is_empty(part)) {
+        roaring_bitmap_free(part);
+        return 0;
+    }
+    roaring_bitmap_run_optimize(part);
+    set->parts[k] = part;
+    return 0;
+}
+
+static bool set_bit(uint32_t value, void *words)
+{
+    ((uint64_t *)words)[value / 64] |= UINT64_C(1) << value % 64;
+    return true;
+}
+
+void slc_set_bits(const struct wetdbg_set *set, uint64_t k, uint64_t *words)
+{
+    if (set->parts[k])
+        roaring_iterate(set->parts[k], set_bit, words);
+}
+
+void slc_set_finish(struct wetdbg_set *set)
+{
+    set->count = set->has_fault;
+    for (uint64_t k = 0; k < set->part_count; k++)
+        if (set->parts[k])
+            set->count += roaring_bitmap_get_cardinality(set->parts[k]);
+}
+
+int wetdbg_set_of_slice(const struct wetdbg_slice *slice, struct wetdbg_set **out)
+{
+    struct wetdbg_set *set = slc_set_new(slice->wet);
+    int err = set ? 0 : -ENOMEM;
+
+    for (uint64_t k = 0; k < slice->share_count && !err; k++)
+        if (slice->shares[k].bits)
+            err = slc_set_fill(set, k, slice->shares[k].bits, slice->shares[k].instructions);
+    if (err) {
+        wetdbg_set_free(set);
+        return err;
+    }
+    if (slice->has_fault) {
+        set->has_fault = true;
+        set->fault_time = slice->fault_time;
+        set->fault_pc = slice->code->pcs[slice->fault_pc].pc;
+        set->fault_task = slice->fault_task;
+    }
+    slc_set_finish(set);
+    *out = set;
+    return 0;
+}
+
+/* ---- putting together ---- */
+
+/* NULL stands for an empty bitmap; *out too. 0 or -ENOMEM. */
+static int combine_parts(const roaring_bitmap_t *a, enum wetdbg_set_operation operation,
+                         const roaring_bitmap_t *b, roaring_bitmap_t **out)
+{
+    roaring_bitmap_t *part = NULL;
+
+    *out = NULL;
+    if ((!a && (!b || operation != WETDBG_SET_OR)) || (!b && operation == WETDBG_SET_AND))
+        return 0;
+    if (!b || !a)
+        part = roaring_bitmap_copy(a ? a : b);
+    else if (operation == WETDBG_SET_AND)
+        part = roaring_bitmap_and(a, b);
+    else if (operation == WETDBG_SET_OR)
+        part = roaring_bitmap_or(a, b);
+    else
+        part = roaring_bitmap_andnot(a, b);
+    if (!part)
+        return -ENOMEM;
+    if (roaring_bitmap_is_empty(part))
+        roaring_bitmap_free(part);
+    else
+        *out = part;
+    return 0;
+}
+
+static void combine_faults(struct wetdbg_set *set, const struct wetdbg_set *a,
+                           enum wetdbg_set_operation operation, const struct wetdbg_set *b)
+{
+    const struct wetdbg_set *has = a->has_fault ? a : b;
+
+    set->has_fault = operation == WETDBG_SET_AND  ? a->has_fault && b->has_fault
+                     : operation == WETDBG_SET_OR ? a->has_fault || b->has_fault
+                                                  : a->has_fault && !b->has_fault;
+    if (!set->has_fault)
+        return;
+    set->fault_time = has->fault_time;
+    set->fault_pc = has->fault_pc;
+    set->fault_task = has->fault_task;
+}
+
+int wetdbg_set_combine(const struct wetdbg_set *a, enum wetdbg_set_operation operation,
+                       const struct wetdbg_set *b, struct wetdbg_set **out)
+{
+    if (a->wet != b->wet)
+        return wetdbg_fail(-EINVAL, "the sets are of two runs");
+    struct wetdbg_set *set = slc_set_new(a->wet);
+    int err = set ? 0 : -ENOMEM;
+
+    for (uint64_t k = 0; !err && k < set->part_count; k++)
+        err = combine_parts(a->parts[k], operation, b->parts[k], &set->parts[k]);
+    if (err) {
+        wetdbg_set_free(set);
+        return err;
+    }
+    combine_faults(set, a, operation, b);
+    slc_set_finish(set);
+    *out = set;
+    return 0;
+}
+
+/* ---- reading ---- */
+
+uint64_t wetdbg_set_count(const struct wetdbg_set *set)
+{
+    return set->count;
+}
+
+bool wetdbg_set_contains_time(const struct wetdbg_set *set, wetdbg_time time)
+{
+    const struct wetdbg_info *info = wetdbg_get_info(set->wet);
+
+    if (time > info->last_time)
+        return set->has_fault && time == set->fault_time;
+    if (time < info->first_time)
+        return false;
+    uint64_t k = wetdbg_interval_at(set->wet, time);
+    return k < set->part_count && set->parts[k] &&
+           roaring_bitmap_contains(set->parts[k],
+                                   (uint32_t)(time - wetdbg_interval_time(set->wet, k)));
+}
+
+/* ---- as a slice ---- */
+
+/* Bits [from, from + count), count up to 64. */
+static uint64_t bits_at(const uint64_t *words, uint64_t from, unsigned count)
+{
+    uint64_t found = words[from / 64] >> from % 64;
+
+    if (from % 64 + count > 64)
+        found |= words[from / 64 + 1] << (64 - from % 64);
+    return count < 64 ? found & ((UINT64_C(1) << count) - 1) : found;
+}
+
+static int count_exec(struct wetdbg_slice *slice, const struct wet_interval *interval,
+                      const struct wet_exec *exec, const uint64_t *bits)
+{
+    const struct wet_node *wet = wet_get_node(slice->wet, exec->node);
+    uint32_t statements = wet ? wet->statement_count : 0;
+
+    if (exec->time_off + (uint64_t)statements > interval->instructions)
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "interval %llu holds times beyond its end",
+                           (unsigned long long)interval->index);
+    for (uint32_t s = 0; s < statements; s += 64) {
+        unsigned count = statements - s < 64 ? statements - s : 64;
+        uint64_t left = bits_at(bits, exec->time_off + s, count);
+        struct slc_node *node = left ? slc_code_node(slice->code, exec->node) : NULL;
+        if (left && !node)
+            return -ENOMEM;
+        for (; left; left &= left - 1) {
+            unsigned at = s + (unsigned)__builtin_ctzll(left);
+            wetdbg_time time = interval->first_time + exec->time_off + at;
+            slc_code_tally(slice->code, node->pc_index[at], 1, time, time, WETDBG_DISTANCE_UNKNOWN);
+        }
+    }
+    return 0;
+}
+
+static int add_part(struct wetdbg_slice *slice, const struct wetdbg_set *set, uint64_t k)
+{
+    const struct wet_interval *interval;
+    uint64_t *bits;
+    int err = wet_interval_get(set->wet, k, &interval);
+
+    if (err)
+        return err;
+    err = slc_slice_make_bits(slice, interval, &bits);
+    if (!err)
+        slc_set_bits(set, k, bits);
+    for (size_t e = 0; e < interval->exec_count && !err; e++)
+        err = count_exec(slice, interval, &interval->execs[e], bits);
+    uint64_t done = interval->first_time + interval->instructions;
+    wet_interval_put(set->wet, interval);
+    if (!err)
+        err = slc_slice_collect(slice);
+    if (!err && slice->options.progress &&
+        slice->options.progress(slice->options.arg, done, wetdbg_get_info(set->wet)->instructions))
+        err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "the slice was interrupted");
+    return err;
+}
+
+int wetdbg_slice_of_set(const struct wetdbg_set *set, const struct wetdbg_slice_options *options,
+                        struct wetdbg_slice **out)
+{
+    struct wetdbg_slice_options how = *options;
+
+    how.record_parents = false;
+    how.kinds = WETDBG_SLICE_FULL;
+    struct wetdbg_slice *slice = slc_slice_new(set->wet, &how);
+    int err = slice ? 0 : -ENOMEM;
+
+    for (uint64_t k = 0; k < set->part_count && !err; k++)
+        if (set->parts[k])
+            err = add_part(slice, set, k);
+    if (!err && set->has_fault)
+        err = slc_slice_add_fault(slice, set->fault_time, set->fault_pc, set->fault_task);
+    if (!err)
+        err = slc_slice_finish(slice);
+    if (err)
+        wetdbg_slice_free(slice);
+    else
+        *out = slice;
+    return err;
+}
