@@ -396,20 +396,6 @@ static int parse_operands(const struct cli_args *args, const char **criterion, b
     return 0;
 }
 
-/* Takes the criterion over: from now on `why` speaks of it. */
-static void remember(struct cli_session *session, struct wetdbg_criterion *criterion,
-                     const struct wetdbg_slice_options *how, bool is_forward,
-                     struct wetdbg_slice *slice)
-{
-    wetdbg_slice_free(session->slice);
-    wetdbg_criterion_free(session->criterion);
-    session->criterion = criterion;
-    session->kinds = how->kinds;
-    session->no_exits = how->no_exits;
-    session->is_forward = is_forward;
-    session->slice = slice;
-}
-
 int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     struct cli_session *session = repl->session;
@@ -443,7 +429,7 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
         wetdbg_criterion_free(criterion);
         return err;
     }
-    remember(session, criterion, &how, is_forward, NULL);
+    cli_slice_remember(session, criterion, &how, is_forward, NULL);
     view.slice = slice;
     view.lines = wetdbg_slice_lines(slice, &view.count);
     const struct wetdbg_criterion_info *info = wetdbg_criterion_get_info(criterion);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dbgcli/alloc.h"
 #include "dbgcli/commands/slicing.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/interrupt.h"
@@ -19,19 +20,20 @@ static const struct cli_option options[] = {
     {"data", 0, NULL, "no control dependence"},
     {"control", 0, NULL, "control dependence only"},
     {"thin", 0, NULL, "what computed the values only: no control, no addresses"},
-    {"limit", 0, "N", "of a longer chain show both ends, N hops (100); 0: all"},
+    {"limit", 0, "N", "of a longer chain show both ends, N rows (100); 0: all"},
+    {"unfold", 0, NULL, "each hop of a loop that goes on and on"},
     {0},
 };
 
 const struct cli_syntax cli_cmd_why_syntax = {
     .example = "why parse.c:120",
-    .usage = "FILE:LINE [--data|--control|--thin] [--limit N]",
+    .usage = "FILE:LINE [--data|--control|--thin] [--limit N] [--unfold]",
     .options = options,
     .operands_min = 1,
     .operands_max = 1,
     .details = "Why the line is in the last slice: a shortest chain of dependences from its\n"
                "criterion to the line. Each hop says when it ran and what the hop above took\n"
-               "from it.",
+               "from it. Hops that a loop repeats are one row; in JSON all are there.",
 };
 
 /* ---- the line in the slice ---- */
@@ -76,23 +78,6 @@ static int fail_absent(struct cli_session *session, const char *text, const char
     return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s is not in the %s slice of %s", text,
                        cli_kinds_name(session->kinds),
                        wetdbg_criterion_get_info(session->criterion)->text);
-}
-
-/* Makes the slice again, with parents, unless the last `why` left it. */
-static int need_slice(struct cli_session *session, enum wetdbg_slice_kinds kinds)
-{
-    struct wetdbg_slice_options how = {
-        .kinds = kinds, .no_exits = session->no_exits, .record_parents = true};
-    struct wetdbg_slice *slice;
-    if (session->slice && kinds == session->kinds)
-        return 0;
-    int err = cli_slice_run(session, session->criterion, &how, session->is_forward, false, &slice);
-    if (err)
-        return err;
-    wetdbg_slice_free(session->slice);
-    session->slice = slice;
-    session->kinds = kinds;
-    return 0;
 }
 
 /* ---- what passed over an edge ---- */
@@ -154,7 +139,7 @@ static char *describe_value(struct cli_session *session, const struct wetdbg_sli
     return text;
 }
 
-/* ---- showing the chain ---- */
+/* ---- one hop ---- */
 
 static void print_hop(struct cli_session *session, size_t number,
                       const struct wetdbg_slice_instance *hop)
@@ -197,53 +182,142 @@ static json_t *json_of_hop(struct cli_session *session, const struct wetdbg_slic
     return row;
 }
 
-/* True for the hops in the middle of a chain that is longer than the limit. */
-static bool is_omitted(const struct wetdbg_slice_path *path, uint64_t limit, size_t index)
+/* ---- runs of equal hops ---- */
+
+#define PERIOD_MAX  64 /* hops of one turn of a loop */
+#define REPEATS_MIN 2  /* besides the first time */
+
+/* Hops of a chain that are shown together: `count` ones, and the same again so many times. */
+struct row {
+    size_t first, count, repeats;
+};
+
+static bool is_equal(const struct wetdbg_slice_path *path, size_t a, size_t b)
 {
-    if (!limit || path->count <= limit)
-        return false;
-    return index >= (limit + 1) / 2 && index < path->count - limit / 2;
+    return path->hops[a].pc == path->hops[b].pc && path->hops[a].edge == path->hops[b].edge;
 }
 
-static int show_path(struct cli_session *session, const struct wetdbg_slice_path *path,
-                     uint64_t limit)
+/* How often the `period` hops from `first` on come again behind them. */
+static size_t count_repeats(const struct wetdbg_slice_path *path, size_t first, size_t period)
+{
+    size_t at = first + period;
+    while (at < path->count && is_equal(path, at, at - period))
+        at++;
+    return (at - first) / period - 1;
+}
+
+/* The shortest run of hops from `first` on that repeats itself, or one hop. */
+static struct row row_at(const struct wetdbg_slice_path *path, size_t first, bool folds)
+{
+    for (size_t period = 1; folds && period <= PERIOD_MAX && first + period < path->count;
+         period++) {
+        size_t repeats =
+            is_equal(path, first, first + period) ? count_repeats(path, first, period) : 0;
+        if (repeats >= REPEATS_MIN)
+            return (struct row){first, period, repeats};
+    }
+    return (struct row){first, 1, 0};
+}
+
+static struct row *make_rows(const struct wetdbg_slice_path *path, bool folds, size_t *count)
+{
+    struct row *rows = cli_realloc(NULL, path->count + 1, sizeof(*rows));
+    *count = 0;
+    for (size_t at = 0; at < path->count;) {
+        struct row *row = &rows[(*count)++];
+        *row = row_at(path, at, folds);
+        at += row->count * (row->repeats + 1);
+    }
+    return rows;
+}
+
+static void print_row(struct cli_session *session, const struct wetdbg_slice_path *path,
+                      const struct row *row)
 {
     struct cli_out *out = session->out;
-    json_t *hops = out->json ? json_array() : NULL;
+    size_t end = row->first + row->count * (row->repeats + 1);
+    for (size_t i = 0; i < row->count; i++)
+        print_hop(session, row->first + i, &path->hops[row->first + i]);
+    if (!row->repeats)
+        return;
+    fputs(row->count == 1 ? "     the same" : "     these ", out->stream);
+    if (row->count > 1)
+        fprintf(out->stream, "%zu", row->count);
+    fprintf(out->stream, " %zu times more, back to time %" PRIu64 "; --unfold shows each\n",
+            row->repeats, path->hops[end - 1].time);
+}
+
+/* ---- showing the chain ---- */
+
+struct showing {
+    uint64_t limit;
+    bool folds; /* runs of equal hops: in text only */
+};
+
+/* True for what is in the middle of more than the limit. */
+static bool is_omitted(size_t count, uint64_t limit, size_t index)
+{
+    if (!limit || count <= limit)
+        return false;
+    return index >= (limit + 1) / 2 && index < count - limit / 2;
+}
+
+static size_t hops_between(const struct row *rows, size_t first, size_t count)
+{
+    size_t hops = 0;
+    for (size_t i = first; i < first + count; i++)
+        hops += rows[i].count * (rows[i].repeats + 1);
+    return hops;
+}
+
+static int print_path(struct cli_session *session, const struct wetdbg_slice_path *path,
+                      const struct showing *how)
+{
+    size_t count;
+    struct row *rows = make_rows(path, how->folds, &count);
     bool was_omitted = false;
-    for (size_t i = 0; i < path->count && !cli_out_is_gone(out); i++) {
-        bool omit = is_omitted(path, limit, i);
+    int err = 0;
+    for (size_t i = 0; i < count && !err && !cli_out_is_gone(session->out); i++) {
+        bool omit = is_omitted(count, how->limit, i);
+        if (cli_interrupt_is_pending())
+            err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
+        if (omit && !was_omitted)
+            fprintf(session->out->stream, "     ... %zu hops; --limit 0 shows all\n",
+                    hops_between(rows, i, count - (size_t)how->limit));
+        was_omitted = omit;
+        if (!omit && !err)
+            print_row(session, path, &rows[i]);
+    }
+    free(rows);
+    if (!err)
+        cli_uncertain_print(session, wetdbg_criterion_get_info(session->criterion)->time);
+    return err;
+}
+
+static int print_path_json(struct cli_session *session, const struct wetdbg_slice_path *path,
+                           const struct showing *how)
+{
+    const struct wetdbg_criterion_info *info = wetdbg_criterion_get_info(session->criterion);
+    json_t *hops = json_array();
+    for (size_t i = 0; i < path->count; i++) {
         if (cli_interrupt_is_pending()) {
             json_decref(hops);
             return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
         }
-        if (omit && !was_omitted && !hops)
-            fprintf(out->stream, "     ... %zu hops; --limit 0 shows all\n",
-                    path->count - (size_t)limit);
-        was_omitted = omit;
-        if (omit)
-            continue;
-        if (hops)
+        if (!is_omitted(path->count, how->limit, i))
             cli_json_append(hops, json_of_hop(session, &path->hops[i]));
-        else
-            print_hop(session, i, &path->hops[i]);
     }
-    if (hops) {
-        json_t *object = cli_json_object("wetdbg.why/1");
-        cli_json_set(object, "criterion",
-                     cli_json_text(wetdbg_criterion_get_info(session->criterion)->text));
-        cli_json_set(object, "kinds", cli_json_text(cli_kinds_name(session->kinds)));
-        cli_uncertain_to_json(object, session, wetdbg_criterion_get_info(session->criterion)->time);
-        cli_json_set(object, "hop_count", cli_json_count(path->count));
-        cli_json_set(object, "hops", hops);
-        cli_out_json(out, object);
-    } else {
-        cli_uncertain_print(session, wetdbg_criterion_get_info(session->criterion)->time);
-    }
+    json_t *object = cli_json_object("wetdbg.why/1");
+    cli_json_set(object, "criterion", cli_json_text(info->text));
+    cli_json_set(object, "kinds", cli_json_text(cli_kinds_name(session->kinds)));
+    cli_uncertain_to_json(object, session, info->time);
+    cli_json_set(object, "hop_count", cli_json_count(path->count));
+    cli_json_set(object, "hops", hops);
+    cli_out_json(session->out, object);
     return 0;
 }
 
-static int explain(struct cli_session *session, const char *text, uint64_t limit)
+static int explain(struct cli_session *session, const char *text, const struct showing *how)
 {
     struct wetdbg_slice_path *path;
     size_t index = 0;
@@ -260,7 +334,7 @@ static int explain(struct cli_session *session, const char *text, uint64_t limit
         err = wetdbg_slice_path_to_line(session->slice, index, &path);
     if (err)
         return err;
-    err = show_path(session, path, limit);
+    err = session->out->json ? print_path_json(session, path, how) : print_path(session, path, how);
     wetdbg_slice_path_free(path);
     return err;
 }
@@ -269,17 +343,17 @@ int cli_cmd_why(struct cli_repl *repl, const struct cli_args *args, const char *
 {
     struct cli_session *session = repl->session;
     enum wetdbg_slice_kinds kinds;
-    uint64_t limit;
+    struct showing how = {.folds = !cli_args_has(args, "unfold")};
     (void)format;
     int result = cli_kinds_from(args, &kinds);
     if (!result)
-        result = cli_args_number(args, "limit", LIMIT_DEFAULT, &limit);
+        result = cli_args_number(args, "limit", LIMIT_DEFAULT, &how.limit);
     if (!result && !session->criterion)
         result = wetdbg_fail(-WETDBG_ERR_USAGE, "why: there is no slice yet; use 'slice' first");
     if (result)
         return result;
     if (kinds == WETDBG_SLICE_FULL)
         kinds = session->kinds; /* none was asked for: as the slice was made */
-    result = need_slice(session, kinds);
-    return result ? result : explain(session, args->operands[0], limit);
+    result = cli_slice_need(session, kinds);
+    return result ? result : explain(session, args->operands[0], &how);
 }

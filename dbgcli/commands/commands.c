@@ -6,6 +6,8 @@ const struct cli_command cli_commands[] = {
     {"slice", cli_cmd_slice, "what a crash, an output or a variable was due to",
      &cli_cmd_slice_syntax, NULL, false},
     {"why", cli_cmd_why, "how a line came into the last slice", &cli_cmd_why_syntax, NULL, false},
+    {"decisions", cli_cmd_decisions, "the branches nearest to a criterion",
+     &cli_cmd_decisions_syntax, NULL, false},
     {"origin", cli_cmd_origin, "where one value came from", &cli_cmd_origin_syntax, NULL, false},
     {"instances", cli_cmd_instances, "when a line ran", &cli_cmd_instances_syntax, NULL, false},
     {"history", cli_cmd_history, "every write to a variable, with its values",

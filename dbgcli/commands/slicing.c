@@ -138,6 +138,35 @@ int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *cr
     return result;
 }
 
+void cli_slice_remember(struct cli_session *session, struct wetdbg_criterion *criterion,
+                        const struct wetdbg_slice_options *how, bool is_forward,
+                        struct wetdbg_slice *slice)
+{
+    wetdbg_slice_free(session->slice);
+    wetdbg_criterion_free(session->criterion);
+    session->criterion = criterion;
+    session->kinds = how->kinds;
+    session->no_exits = how->no_exits;
+    session->is_forward = is_forward;
+    session->slice = slice;
+}
+
+int cli_slice_need(struct cli_session *session, enum wetdbg_slice_kinds kinds)
+{
+    struct wetdbg_slice_options how = {
+        .kinds = kinds, .no_exits = session->no_exits, .record_parents = true};
+    struct wetdbg_slice *slice;
+    if (session->slice && kinds == session->kinds)
+        return 0;
+    int err = cli_slice_run(session, session->criterion, &how, session->is_forward, false, &slice);
+    if (err)
+        return err;
+    wetdbg_slice_free(session->slice);
+    session->slice = slice;
+    session->kinds = kinds;
+    return 0;
+}
+
 int cli_origin_run(struct cli_session *session, const struct wetdbg_criterion *criterion,
                    bool no_bypass, struct wetdbg_origin **origin)
 {

@@ -25,6 +25,14 @@ int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *cr
                   const struct wetdbg_slice_options *how, bool is_forward, bool shows_lines,
                   struct wetdbg_slice **slice);
 
+/* Takes criterion and slice (or NULL) over: from now on `why` and `decisions` speak of them. */
+void cli_slice_remember(struct cli_session *session, struct wetdbg_criterion *criterion,
+                        const struct wetdbg_slice_options *how, bool is_forward,
+                        struct wetdbg_slice *slice);
+
+/* Makes the slice of the remembered criterion, with parents, unless it is there. Errors of cli_slice_run(). */
+int cli_slice_need(struct cli_session *session, enum wetdbg_slice_kinds kinds);
+
 /* cli_slice_run() for wetdbg_origin(). */
 int cli_origin_run(struct cli_session *session, const struct wetdbg_criterion *criterion,
                    bool no_bypass, struct wetdbg_origin **origin);

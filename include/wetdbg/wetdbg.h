@@ -13,6 +13,7 @@
  *   caller.h      on whose behalf library code ran
  *   slice.h       criteria, and the backward slices of them
  *   set.h         instances of several slices put together, and chops
+ *   decisions.h   the branches that lie nearest to a slice's criterion
  *   origin.h      where one value came from
  *   delta.h       delta debugging: what of a difference makes a failure
  *   delta_program.h  the same of the inputs of a program, which it runs
@@ -27,6 +28,7 @@
 
 #include <wetdbg/build.h>
 #include <wetdbg/caller.h>
+#include <wetdbg/decisions.h>
 #include <wetdbg/delta.h>
 #include <wetdbg/delta_program.h>
 #include <wetdbg/errors.h>

@@ -12,6 +12,7 @@
 #include "wet/intervals.h"
 #include "wet/model/make_model.h"
 #include <wetdbg/caller.h>
+#include <wetdbg/decisions.h>
 #include <wetdbg/errors.h>
 #include <wetdbg/origin.h>
 
@@ -23,6 +24,7 @@
 #define MEMORY       0x7000u
 
 bool fake_slice_is_interrupted;
+unsigned fake_path_turns;
 unsigned fake_slice_count;
 
 struct wetdbg {
@@ -1024,12 +1026,35 @@ int wetdbg_slice_each_instance(const struct wetdbg_slice *slice, const uint64_t 
 int wetdbg_slice_path_to_line(const struct wetdbg_slice *slice, size_t line_index,
                               struct wetdbg_slice_path **path)
 {
-    size_t count = line_index + 1;
+    size_t count = line_index + 1 + 2 * fake_path_turns, at = 0;
     if (!slice->has_parents)
         return -EINVAL;
     *path = malloc(sizeof(**path) + count * sizeof(instances[0]));
-    **path = (struct wetdbg_slice_path){count,
-                                        memcpy(*path + 1, instances, count * sizeof(instances[0]))};
+    struct wetdbg_slice_instance *hops = (struct wetdbg_slice_instance *)(*path + 1);
+    for (size_t i = 0; i <= line_index; i++) {
+        hops[at++] = instances[i];
+        for (unsigned turn = 0; i == 2 && turn < fake_path_turns; turn++) {
+            hops[at++] = instances[1];
+            hops[at++] = instances[2];
+        }
+    }
+    **path = (struct wetdbg_slice_path){at, hops};
+    return 0;
+}
+
+int wetdbg_slice_decisions(const struct wetdbg_slice *slice, size_t limit,
+                           struct wetdbg_decision **decisions, size_t *count)
+{
+    if (!slice->has_parents)
+        return -EINVAL;
+    *count = limit && limit < 2 ? limit : 2;
+    *decisions = calloc(2, sizeof(**decisions));
+    (*decisions)[0] = (struct wetdbg_decision){.instance = instances[1],
+                                               .instances = 3,
+                                               .went = instances[0].pc,
+                                               .other = instances[3].pc,
+                                               .is_way_out = true};
+    (*decisions)[1] = (struct wetdbg_decision){.instance = instances[3], .instances = 1};
     return 0;
 }
 

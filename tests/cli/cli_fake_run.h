@@ -14,6 +14,7 @@
 
 /* What the next wetdbg_slice_backward() does. */
 extern bool fake_slice_is_interrupted;
+extern unsigned fake_path_turns; /* of a loop in the paths of slices */
 
 /* Sets, from the next run on, 1 to 3 threads, of which the second one executes times 993 to 1000
  * and the third one nothing; and so many events of uncertain place, at times 500 and 993. */

@@ -441,6 +441,59 @@ static void why_explains_the_last_slice(void **state)
     assert_int_equal(fake_slice_count, 2); /* once more for the parents, then kept */
 }
 
+static void why_shows_a_loop_as_one_row(void **state)
+{
+    static const struct row rows[] = {
+        {"why main.c:10", 0,
+         "#0   time 1001         criterion helper  util.c:30  | return *p;?[31m\n"
+         "#1   time 989          value     main  main.c:14  | main line 14;  [rax = 0x3e9]\n"
+         "#2   time 507          control   foreign  libforeign.so\n"
+         "     these 2 40 times more, back to time 507; --unfold shows each\n"
+         "#83  time 1            address   main  main.c:10  | main line 10;  "
+         "[the byte at 0x7004 <storage+4> = 0x61]\n"},
+        {"why main.c:10 --unfold --limit 3", 0,
+         "#0   time 1001         criterion helper  util.c:30  | return *p;?[31m\n"
+         "#1   time 989          value     main  main.c:14  | main line 14;  [rax = 0x3e9]\n"
+         "     ... 81 hops; --limit 0 shows all\n"
+         "#83  time 1            address   main  main.c:10  | main line 10;  "
+         "[the byte at 0x7004 <storage+4> = 0x61]\n"},
+    };
+    struct cli_prompt *f = *state;
+    fake_path_turns = 40;
+    assert_int_equal(cli_prompt_execute(f, "slice backward crash"), 0);
+    check_rows(f, rows, sizeof(rows) / sizeof(*rows));
+    f->said.out.json = true;
+    assert_int_equal(cli_prompt_execute(f, "why main.c:10 --limit 0"), 0);
+    f->said.out.json = false;
+    fake_path_turns = 0;
+    json_t *object = json_loads(f->said.answer, 0, NULL);
+    assert_int_equal(json_array_size(json_object_get(object, "hops")), 84);
+    json_decref(object);
+}
+
+static void decisions_are_those_of_the_last_slice_or_of_a_criterion(void **state)
+{
+    static const struct row before[] = {
+        {"decisions", 2, "decisions: of what? there is no slice yet\n"},
+        {"decisions exit", 1, "the run did not exit\n"},
+    };
+    static const struct row rows[] = {
+        {"decisions", 0,
+         "SIGSEGV at util.c:30 in helper\n"
+         "time 989          main.c:14  main  x3  | main line 14;\n"
+         "     it went on to util.c:30; otherwise to main.c:10, and would have left there\n"
+         "time 1            main.c:10  main  x1  | main line 10;\n"},
+        {"decisions crash --limit 1", 0,
+         "SIGSEGV at util.c:30 in helper\n"
+         "time 989          main.c:14  main  x3  | main line 14;\n"
+         "     it went on to util.c:30; otherwise to main.c:10, and would have left there\n"},
+    };
+    struct cli_prompt *f = *state;
+    check_rows(f, before, sizeof(before) / sizeof(*before));
+    assert_int_equal(cli_prompt_execute(f, "slice backward crash"), 0);
+    check_rows(f, rows, sizeof(rows) / sizeof(*rows));
+}
+
 /* ---- JSON ---- */
 
 static void json_of_each_command_is_one_object_with_schema(void **state)
@@ -451,6 +504,7 @@ static void json_of_each_command_is_one_object_with_schema(void **state)
         {"slice backward crash", "wetdbg.slice/1", "lines"},
         {"slice backward crash --instances", "wetdbg.slice/1", "statements"},
         {"why main.c:10", "wetdbg.why/1", "hops"},
+        {"decisions", "wetdbg.decisions/1", "decisions"},
         {"instances main.c:11", "wetdbg.instances/1", "instances"},
         {"goto crash", "wetdbg.position/1", "time"},
         {"backtrace", "wetdbg.backtrace/1", "frames"},
@@ -707,6 +761,8 @@ int main(void)
         CASE(slice_instances_are_shown_under_their_lines),
         CASE(slice_interrupted_gives_status_130),
         CASE(why_explains_the_last_slice),
+        CASE(why_shows_a_loop_as_one_row),
+        CASE(decisions_are_those_of_the_last_slice_or_of_a_criterion),
         CASE(json_of_each_command_is_one_object_with_schema),
         CASE(json_slice_gives_absolute_files_and_counts),
         CASE(one_thread_is_not_mentioned),

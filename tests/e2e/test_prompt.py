@@ -25,6 +25,7 @@ with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", S
 LONG = {
     "slice": ([], "slice backward output:0+3 --from-write"),
     "why": (["slice backward exit --data"], "why {file}:{write} --control"),
+    "decisions": ([], "decisions exit"),
     "origin": (["goto {file}:{turn}"], "origin $rbp"),
     "history": ([], "history tally.turns --limit 0"),
     "search": ([], "search 77777777777"),

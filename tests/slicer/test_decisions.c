@@ -3,6 +3,7 @@
  * Control dependence through switch tables, tail calls, longjmp and signal handlers: what decided must be
  * in the slice of what then ran; and what decided whether the run goes on, unless no_exits is set. (Unwinding: tests/languages.) Arguments: guests/control.c and its builds.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,9 @@
 
 #include "slicer/slicer.h"
 #include "tests/slicer/builds.h"
+#include <wetdbg/decisions.h>
 #include <wetdbg/errors.h>
+#include <wetdbg/model.h>
 
 /* cmocka.h needs the headers above. */
 #include <cmocka.h>
@@ -120,6 +123,52 @@ static void check_guards(struct wetdbg *wet, const char *build)
     wetdbg_slice_session_free(session);
 }
 
+/* The branch nearest to what came after a guard is the guard, which might have left. */
+static void check_decision(struct wetdbg *wet, const char *build, const char *name)
+{
+    unsigned guard = line_of("GUARD", name), after = line_of("AFTER", name);
+    struct wetdbg_slice_options options = {.kinds = WETDBG_SLICE_FULL, .record_parents = true};
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_decision *decisions;
+    struct wetdbg_slice *slice;
+    struct wetdbg_line line, went;
+    char text[64];
+    size_t count;
+
+    snprintf(text, sizeof(text), "control.c:%u", after);
+    assert_int_equal(wetdbg_criterion_parse(wet, text, NULL, &criterion), 0);
+    assert_int_equal(wetdbg_slice_backward(wet, criterion, &options, &slice), 0);
+    assert_int_equal(wetdbg_slice_decisions(slice, 1, &decisions, &count), 0);
+    assert_int_equal(count, 1);
+    struct wetdbg_model *model = wetdbg_get_model(wet);
+    assert_int_equal(wetdbg_line_of_instruction(model, decisions[0].instance.pc, &line), 0);
+    assert_int_equal(wetdbg_line_of_instruction(model, decisions[0].went, &went), 0);
+    if (line.line != guard || went.line != after || !decisions[0].other || !decisions[0].is_way_out)
+        fail_msg("%s: line %u is decided by line %u, not by %u; it went on to %u, otherwise 0x%llx "
+                 "(%d)",
+                 build, after, line.line, guard, went.line, (unsigned long long)decisions[0].other,
+                 decisions[0].is_way_out);
+    free(decisions);
+    wetdbg_slice_free(slice);
+    options.record_parents = false;
+    assert_int_equal(wetdbg_slice_backward(wet, criterion, &options, &slice), 0);
+    assert_int_equal(wetdbg_slice_decisions(slice, 1, &decisions, &count), -EINVAL);
+    wetdbg_slice_free(slice);
+    wetdbg_criterion_free(criterion);
+}
+
+static void check_decisions(struct wetdbg *wet, const char *build)
+{
+    for (size_t i = 0; i < sizeof(guards) / sizeof(guards[0]); i++)
+        check_decision(wet, build, guards[i]);
+}
+
+static void the_nearest_branch_is_the_first_decision(void **state)
+{
+    (void)state;
+    builds_each(check_decisions);
+}
+
 static void what_let_the_run_go_on_is_in_the_slice(void **state)
 {
     (void)state;
@@ -137,6 +186,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_decided_is_in_the_slice),
         cmocka_unit_test(what_let_the_run_go_on_is_in_the_slice),
+        cmocka_unit_test(the_nearest_branch_is_the_first_decision),
     };
 
     return builds_take(argc, argv) ? cmocka_run_group_tests(tests, NULL, NULL) : 2;
