@@ -33,6 +33,7 @@ struct file {
     struct slc_file is;
     const char *what; /* instead of a path */
     char *name;       /* once it has been asked for */
+    char *plain;      /* the same without "." and ".." */
     bool is_named, is_appending, is_written;
     uint64_t position, end; /* SLC_OFFSET_UNKNOWN */
 };
@@ -856,8 +857,10 @@ void slc_files_free(struct slc_files *files)
 {
     if (!files)
         return;
-    for (size_t i = 0; i < files->file_count; i++)
+    for (size_t i = 0; i < files->file_count; i++) {
         free(files->files[i].name);
+        free(files->files[i].plain);
+    }
     free(files->files);
     free(files->transfers);
     free(files->fifos);
@@ -925,38 +928,94 @@ static char *read_path(struct wetdbg *wet, const struct file *file)
     return length && length < sizeof(path) ? strndup(path, length) : NULL;
 }
 
-const char *slc_files_name(struct slc_files *files, uint32_t index)
+/* Takes "." and ".." out of a path, in place: by its text, whatever is a link. */
+static void make_plain(char *path)
+{
+    bool is_absolute = *path == '/';
+    char *to = path + is_absolute;
+
+    for (char *part = path + is_absolute, *next; part; part = next) {
+        size_t length = strcspn(part, "/");
+        next = part[length] ? part + length + 1 : NULL;
+        bool is_up = length == 2 && strncmp(part, "..", 2) == 0;
+        if (length == 0 || (length == 1 && *part == '.'))
+            continue;
+        char *last = to; /* where the last part begins that is there */
+        while (last > path + is_absolute && (last == to || last[-1] != '/'))
+            last--;
+        bool has_last = to > path + is_absolute && strncmp(last, "../", 3) != 0;
+        if (is_up && (has_last || is_absolute)) {
+            to = has_last ? last : to;
+            continue;
+        }
+        memmove(to, part, length);
+        to += length;
+        *to++ = '/';
+    }
+    if (to > path + is_absolute)
+        to--;
+    *to = '\0';
+}
+
+static struct file *named_file(struct slc_files *files, uint32_t index)
 {
     struct file *file = index < files->file_count ? &files->files[index] : NULL;
 
-    if (!file || file->what)
-        return file ? file->what : NULL;
-    if (!file->is_named) {
-        file->name = read_path(files->wet, file);
-        file->is_named = true;
-    }
-    return file->name;
+    if (!file || file->what || file->is_named)
+        return file;
+    file->name = read_path(files->wet, file);
+    file->plain = file->name ? strdup(file->name) : NULL;
+    if (file->plain)
+        make_plain(file->plain);
+    file->is_named = true;
+    return file;
+}
+
+const char *slc_files_name(struct slc_files *files, uint32_t index)
+{
+    const struct file *file = named_file(files, index);
+
+    return !file ? NULL : file->what ? file->what : file->name;
+}
+
+const char *slc_files_plain(struct slc_files *files, uint32_t index)
+{
+    const struct file *file = named_file(files, index);
+
+    return file ? file->plain : NULL;
 }
 
 /* ---- a file as the run left it ---- */
 
-static const char *plain(const char *path)
+/* Whether one path is the end of the other, in whole parts. */
+static bool is_end(const char *a, const char *b)
 {
-    while (strncmp(path, "./", 2) == 0)
-        path += 2;
-    return path;
-}
-
-bool slc_is_same_path(const char *a, const char *b)
-{
-    a = plain(a);
-    b = plain(b);
     size_t x = strlen(a), y = strlen(b);
     const char *longer = x > y ? a : b, *shorter = x > y ? b : a;
     size_t rest = x > y ? x - y : y - x;
+
     if (strcmp(longer + rest, shorter) != 0 || !*shorter)
         return false;
     return rest == 0 || longer[rest - 1] == '/';
+}
+
+static const char *behind_ups(const char *path)
+{
+    while (strncmp(path, "../", 3) == 0)
+        path += 3;
+    return path;
+}
+
+bool slc_path_is(const char *plain, const char *meant)
+{
+    char *other = strdup(meant);
+
+    if (!other)
+        return false;
+    make_plain(other);
+    bool is = is_end(behind_ups(plain), behind_ups(other));
+    free(other);
+    return is;
 }
 
 struct trace {
@@ -972,11 +1031,10 @@ static int choose_files(struct slc_files *files, const char *path, struct trace 
     const char *found = NULL;
 
     for (uint32_t i = 0; i < files->file_count; i++) {
-        const char *name =
-            files->files[i].is_written && !files->files[i].what ? slc_files_name(files, i) : NULL;
-        if (!name || !slc_is_same_path(name, path))
+        const char *name = files->files[i].is_written ? slc_files_plain(files, i) : NULL;
+        if (!name || !slc_path_is(name, path))
             continue;
-        if (found && strcmp(plain(found), plain(name)) != 0)
+        if (found && strcmp(found, name) != 0)
             return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s' may be '%s' or '%s': say more of the path",
                                path, found, name);
         found = name;
@@ -986,10 +1044,9 @@ static int choose_files(struct slc_files *files, const char *path, struct trace 
         return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the program wrote to no file '%s'", path);
     /* Opening it for something else may have emptied it. */
     for (uint32_t i = 0; i < files->file_count; i++) {
-        const char *name = files->files[i].end != SLC_OFFSET_UNKNOWN && !files->files[i].what
-                               ? slc_files_name(files, i)
-                               : NULL;
-        trace->is_chosen[i] |= name && strcmp(plain(name), plain(found)) == 0;
+        const char *name =
+            files->files[i].end != SLC_OFFSET_UNKNOWN ? slc_files_plain(files, i) : NULL;
+        trace->is_chosen[i] |= name && strcmp(name, found) == 0;
     }
     return 0;
 }

@@ -105,8 +105,12 @@ const struct slc_fifo *slc_files_fifo(const struct slc_files *files, uint32_t in
  */
 const char *slc_files_name(struct slc_files *files, uint32_t index);
 
-/* Whether one path is the end of the other, in whole parts. */
-bool slc_is_same_path(const char *a, const char *b);
+/* The same without "." and ".." in it, and not as told instead of a path; NULL if there is no path. */
+const char *slc_files_plain(struct slc_files *files, uint32_t index);
+
+/* Whether a path, plain as above, is what somebody means by another one: the end of one is the other,
+ * in whole parts. "." and ".." in that are taken out, those at its begin are left out. */
+bool slc_path_is(const char *plain, const char *meant);
 
 /* A piece of a file as the run left it. */
 struct slc_file_piece {

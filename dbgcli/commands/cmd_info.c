@@ -17,8 +17,8 @@
 const struct cli_syntax cli_cmd_info_syntax = {
     .example = "info functions parse_",
     .usage =
-        "[program|threads|signals|ambiguous|modules|functions [REGEX]|lines FILE|locals|args|\n"
-        "      registers [NAME]...|all-registers]",
+        "[program|threads|signals|ambiguous|modules|files|functions [REGEX]|lines FILE|locals|\n"
+        "      args|registers [NAME]...|all-registers]",
     .operands_max = CLI_OPERANDS_ANY,
     .details =
         "  program              the run: its end and its sizes (the default)\n"
@@ -27,6 +27,7 @@ const struct cli_syntax cli_cmd_info_syntax = {
         "  ambiguous            events that may have come at another moment than shown\n"
         "  modules              the program and its libraries, where they were, and which files\n"
         "                       of the disk the trace holds\n"
+        "  files                what the run read and wrote\n"
         "  functions [REGEX]    functions whose names match\n"
         "  lines FILE           lines of a source file that have code, and where\n"
         "  locals               variables of the selected frame, of inner blocks first\n"
@@ -113,6 +114,7 @@ static const struct cli_info_subject subjects[] = {
     {"signals", false, false, info_signals},
     {"ambiguous", false, false, cli_info_ambiguous},
     {"modules", false, false, cli_info_modules},
+    {"files", false, false, cli_info_files},
     {"functions", true, false, cli_info_functions},
     {"lines", true, false, cli_info_lines},
     {"locals", false, false, cli_info_locals},

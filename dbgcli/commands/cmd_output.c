@@ -9,6 +9,7 @@
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
 #include <wetdbg/errors.h>
+#include <wetdbg/files.h>
 
 #define LIMIT_DEFAULT 200
 /* How much of one piece is shown. A program that writes a gigabyte at once need not be shown all of
@@ -23,16 +24,19 @@ static const struct cli_option options[] = {
 
 const struct cli_syntax cli_cmd_output_syntax = {
     .example = "output 2 --limit 20",
-    .usage = "[FD] [OFFSET[+LEN]] [--limit N]",
+    .usage = "[FD|PATH] [OFFSET[+LEN]] [--limit N]",
     .options = options,
     .operands_max = 2,
     .details = "What was written to a descriptor (1), with the time of each write and its offset\n"
-               "in all that was written there. OFFSET selects bytes from there on, OFFSET+LEN\n"
-               "only these; a lone number is a descriptor ('output 1 100' is an offset).",
+               "in all that was written there; or to a file (the end of its path will do), with\n"
+               "offsets in it. OFFSET selects bytes from there on, OFFSET+LEN only these; a lone\n"
+               "number is a descriptor ('output 1 100' is an offset, './1' a file). 'info files'\n"
+               "lists what there is.",
 };
 
 struct range {
-    int fd;
+    int fd;              /* -1: of a file */
+    const char *path;    /* NULL: of a descriptor */
     uint64_t start, end; /* of bytes wanted; end is exclusive */
 };
 
@@ -61,9 +65,10 @@ static int parse_operands(const struct cli_args *args, struct range *range)
     *range = (struct range){.fd = 1, .end = UINT64_MAX};
     if (first && !second && strchr(first, '+'))
         return parse_range(first, range);
-    if (first && (!cli_number_parse(first, &fd) || fd > INT32_MAX))
+    if (first && cli_number_parse(first, &fd) && fd > INT32_MAX)
         return wetdbg_fail(-WETDBG_ERR_USAGE, "output: '%s' is no descriptor", first);
-    range->fd = (int)fd;
+    range->path = first && !cli_number_parse(first, &fd) ? first : NULL;
+    range->fd = range->path ? -1 : (int)fd;
     return second ? parse_range(second, range) : 0;
 }
 
@@ -86,15 +91,20 @@ static int show_piece(struct cli_session *session, const struct wetdbg_output *p
     if (!err && array) {
         json_t *row = json_object();
         cli_json_set(row, "time", cli_json_count(piece->time));
-        cli_json_set(row, "offset", cli_json_count(piece->offset + cut));
+        cli_json_set(row, "offset",
+                     piece->offset == UINT64_MAX ? json_null()
+                                                 : cli_json_count(piece->offset + cut));
         cli_json_set(row, "size", cli_json_count(size));
         cli_json_set(row, "text", cli_json_bytes(bytes, shown));
         cli_json_set(row, "cut", json_boolean(shown < size));
         cli_thread_to_json_at(row, session, piece->time);
         cli_json_append(array, row);
     } else if (!err) {
-        fprintf(out->stream, "time %-12" PRIu64 " %8" PRIu64 "+%-6" PRIu64 " \"", piece->time,
-                piece->offset + cut, size);
+        fprintf(out->stream, "time %-12" PRIu64 " ", piece->time);
+        if (piece->offset == UINT64_MAX)
+            fprintf(out->stream, "%8s+%-6" PRIu64 " \"", "?", size);
+        else
+            fprintf(out->stream, "%8" PRIu64 "+%-6" PRIu64 " \"", piece->offset + cut, size);
         cli_out_quoted(out, bytes, shown);
         fputs(shown < size ? "\"..." : "\"", out->stream);
         cli_thread_print_at(session, piece->time);
@@ -104,19 +114,52 @@ static int show_piece(struct cli_session *session, const struct wetdbg_output *p
     return err;
 }
 
+/* What was written to a file; *list is to be freed. */
+static int outputs_of_file(struct cli_session *session, const char *path,
+                           struct wetdbg_output **list, size_t *count)
+{
+    struct wetdbg_files *files;
+    size_t n = 0;
+    int err = wetdbg_files_open(session->wet, &files);
+    *count = 0;
+    if (err)
+        return err;
+    err = wetdbg_files_find_written(files, path, &n);
+    if (!err)
+        err = wetdbg_files_outputs(files, n, list, count);
+    wetdbg_files_close(files);
+    return err;
+}
+
+/* What is wanted of a piece: how many of its first bytes are not, and how many are. False: none. */
+static bool cut_piece(const struct range *range, const struct wetdbg_output *piece, uint64_t *cut,
+                      uint64_t *size)
+{
+    uint64_t end = piece->offset + piece->size;
+    *cut = 0;
+    *size = piece->size;
+    if (!range->path && piece->fd != range->fd)
+        return false;
+    if (piece->offset == UINT64_MAX) /* nobody knows where it went */
+        return range->start == 0 && range->end == UINT64_MAX;
+    *cut = range->start > piece->offset ? range->start - piece->offset : 0;
+    *size = (end < range->end ? end : range->end) - piece->offset - *cut;
+    return end > range->start && piece->offset < range->end;
+}
+
 static int show_pieces(struct cli_session *session, const struct range *range, uint64_t limit,
                        json_t *array, uint64_t *shown, uint64_t *left)
 {
+    struct wetdbg_output *own = NULL;
     size_t count;
     const struct wetdbg_output *list = wetdbg_outputs(session->wet, &count);
-    int err = 0;
+    int err = range->path ? outputs_of_file(session, range->path, &own, &count) : 0;
+    list = range->path ? own : list;
     for (size_t i = 0; i < count && !err && !cli_out_is_gone(session->out); i++) {
         const struct wetdbg_output *piece = &list[i];
-        uint64_t end = piece->offset + piece->size;
-        if (piece->fd != range->fd || end <= range->start || piece->offset >= range->end)
+        uint64_t cut, size;
+        if (!cut_piece(range, piece, &cut, &size))
             continue;
-        uint64_t cut = range->start > piece->offset ? range->start - piece->offset : 0;
-        uint64_t size = (end < range->end ? end : range->end) - piece->offset - cut;
         if (limit && *shown == limit) {
             (*left)++;
             continue;
@@ -124,6 +167,7 @@ static int show_pieces(struct cli_session *session, const struct range *range, u
         err = show_piece(session, piece, cut, size, array);
         (*shown)++;
     }
+    free(own);
     return err;
 }
 
@@ -140,12 +184,15 @@ int cli_cmd_output(struct cli_repl *repl, const struct cli_args *args, const cha
         return err;
     json_t *array = out->json ? json_array() : NULL;
     err = show_pieces(repl->session, &range, limit, array, &shown, &left);
-    if (!err && !shown)
+    if (!err && !shown && range.path)
+        err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "nothing was written to %s there", range.path);
+    else if (!err && !shown)
         err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "nothing was written to descriptor %d there",
                           range.fd);
     if (!err && array) {
         json_t *object = cli_json_object("wetdbg.output/1");
-        cli_json_set(object, "fd", json_integer(range.fd));
+        cli_json_set(object, "fd", range.path ? json_null() : json_integer(range.fd));
+        cli_json_set(object, "path", cli_json_text(range.path));
         cli_json_set(object, "writes", json_incref(array));
         cli_json_set(object, "more", cli_json_count(left));
         cli_out_json(out, object);

@@ -77,8 +77,8 @@ static bool is_asked(const struct input *input, const struct slc_transfer *trans
         return false;
     if (!input->path)
         return transfer->fd == input->fd;
-    const char *name = slc_files_name(slc_channels_files(input->channels), transfer->file);
-    return name && slc_is_same_path(name, input->path);
+    const char *name = slc_files_plain(slc_channels_files(input->channels), transfer->file);
+    return name && slc_path_is(name, input->path);
 }
 
 static int check_file(struct input *input, const struct slc_transfer *transfer)
@@ -93,7 +93,7 @@ static int check_file(struct input *input, const struct slc_transfer *transfer)
     }
     const char *one = slc_files_name(files, input->file),
                *other = slc_files_name(files, transfer->file);
-    if (one && other && slc_is_same_path(one, other))
+    if (one && other && slc_path_is(one, other))
         return 0;
     return wetdbg_fail(-WETDBG_ERR_USAGE,
                        "descriptor %d stood for several files (%s and %s): use input:PATH:OFFSET",

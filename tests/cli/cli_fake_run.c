@@ -14,6 +14,7 @@
 #include <wetdbg/caller.h>
 #include <wetdbg/decisions.h>
 #include <wetdbg/errors.h>
+#include <wetdbg/files.h>
 #include <wetdbg/origin.h>
 
 #define INSTRUCTIONS 1000
@@ -833,6 +834,66 @@ int wetdbg_criterion_of_variable(struct wetdbg *wet, wetdbg_time time, const cha
     snprintf((*out)->text, sizeof(*out)->text, "%s", text);
     (*out)->info = (struct wetdbg_criterion_info){
         .text = (*out)->text, .description = "a variable", .source = "a variable", .time = time};
+    return 0;
+}
+
+/* One file, which nothing but its name is known of, and standard output. */
+int wetdbg_files_open(struct wetdbg *wet, struct wetdbg_files **out)
+{
+    *out = (struct wetdbg_files *)(uintptr_t)wet;
+    return 0;
+}
+
+void wetdbg_files_close(struct wetdbg_files *files)
+{
+    (void)files;
+}
+
+size_t wetdbg_files_count(const struct wetdbg_files *files)
+{
+    (void)files;
+    return 2;
+}
+
+struct wetdbg_file wetdbg_files_get(const struct wetdbg_files *files, size_t n)
+{
+    (void)files;
+    if (n == 0)
+        return (struct wetdbg_file){.name = "dir/in\x1b.txt",
+                                    .is_path = true,
+                                    .is_mapped = true,
+                                    .reads = 2,
+                                    .read_bytes = 300,
+                                    .first_time = 500,
+                                    .last_time = 501};
+    return (struct wetdbg_file){.name = "standard output",
+                                .writes = 1,
+                                .written_bytes = 6,
+                                .first_time = 506,
+                                .last_time = 506};
+}
+
+int wetdbg_files_find_written(const struct wetdbg_files *files, const char *path, size_t *n)
+{
+    (void)files;
+    *n = 1;
+    return strcmp(path, "out.txt") == 0
+               ? 0
+               : wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the program wrote to no file '%s'", path);
+}
+
+int wetdbg_files_outputs(const struct wetdbg_files *files, size_t n, struct wetdbg_output **list,
+                         size_t *count)
+{
+    const struct wetdbg_output *outputs = wetdbg_outputs(NULL, count);
+    (void)files;
+    (void)n;
+    *list = malloc(2 * sizeof(**list));
+    (*list)[0] = outputs[0];
+    (*list)[0].offset = 100;
+    (*list)[1] = outputs[0];
+    (*list)[1].offset = UINT64_MAX;
+    *count = 2;
     return 0;
 }
 

@@ -306,7 +306,17 @@ static void instances_and_output_can_be_limited(void **state)
          "time 100                 0+6      \"hello\\n\"\n(1 more; --limit 0 shows all)\n"},
         {"output 7", 1, "nothing was written to descriptor 7 there\n"},
         {"output 1 100", 1, "nothing was written to descriptor 1 there\n"},
-        {"output x", 2, "output: 'x' is no descriptor\n"},
+        {"output x", 1, "the program wrote to no file 'x'\n"},
+        {"output 9999999999", 2, "output: '9999999999' is no descriptor\n"},
+        {"output out.txt", 0,
+         "time 100               100+6      \"hello\\n\"\n"
+         "time 100                 ?+6      \"hello\\n\"\n"},
+        {"output out.txt 104+1", 0, "time 100               104+1      \"o\"\n"},
+        {"output out.txt 0+1", 1, "nothing was written to out.txt there\n"},
+        {"info files", 0,
+         "  bytes read calls          written calls      first time   file\n"
+         "         300 in 2                 -            500          dir/in?.txt (mapped)\n"
+         "           -                      6 in 1       506          standard output\n"},
         {"output 1 x", 2, "output: 'x' is not OFFSET or OFFSET+LEN\n"},
         {"output 1 1+18446744073709551615", 2,
          "output: '1+18446744073709551615' is not OFFSET or OFFSET+LEN\n"},
@@ -515,6 +525,8 @@ static void json_of_each_command_is_one_object_with_schema(void **state)
         {"info", "wetdbg.info/1", "instructions"},
         {"info modules", "wetdbg.modules/1", "modules"},
         {"info signals", "wetdbg.signals/1", "signals"},
+        {"info files", "wetdbg.files/1", "files"},
+        {"output out.txt", "wetdbg.output/1", "path"},
         {"info functions", "wetdbg.functions/1", "functions"},
         {"info lines main.c", "wetdbg.lines/1", "lines"},
         {"frame 0", "wetdbg.frame/1", "function"},

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "slicer/descriptors.h"
 #include "slicer/slicer.h"
 #include "tests/slicer/fake_wet.h"
 #include <wetdbg/errors.h>
@@ -283,11 +284,43 @@ static void places_are_those_of_the_time(void **state)
     wetdbg_close(wet);
 }
 
+static void paths_are_the_same_by_their_text(void **state)
+{
+    static const struct {
+        const char *plain, *meant;
+        bool is;
+    } pairs[] = {
+        {"a.txt", "a.txt", true},
+        {"dir/a.txt", "a.txt", true},
+        {"/home/u/dir/a.txt", "dir/./a.txt", true},
+        {"/home/u/dir/a.txt", "other/../dir/a.txt", true},
+        {"/home/u/dir/a.txt", "../dir/a.txt", true},
+        {"../dir/a.txt", "/home/u/dir/a.txt", true},
+        {"../../a.txt", "../a.txt", true},
+        {"a.txt", "/../x//../a.txt", true},
+        {"dir/a.txt", "../a.txt", true},
+        {"dir/a.txt", "dir/../a.txt", true}, /* which is the end of it */
+        {"a.txt", "ba.txt", false},
+        {"dir/a.txt", "ir/a.txt", false},
+        {"dir/a.txt", "dir", false},
+        {"dir/a.txt", "dir/a.txt/..", false},
+        {"a.txt", ".", false},
+        {"a.txt", "..", false},
+        {"a.txt", "", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+        if (slc_path_is(pairs[i].plain, pairs[i].meant) != pairs[i].is)
+            fail_msg("'%s' is%s '%s'", pairs[i].meant, pairs[i].is ? " not" : "", pairs[i].plain);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(criteria_mean_what_the_table_says),
         cmocka_unit_test(places_are_those_of_the_time),
+        cmocka_unit_test(paths_are_the_same_by_their_text),
     };
 
     if (argc < 2) {

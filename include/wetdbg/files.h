@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The files, pipes and sockets that a run read and wrote, as far as its system calls tell: reads, writes and
+ * mappings by descriptors, with positions by lseek, O_APPEND and truncation.
+ *
+ * Paths are as the program gave them. Two are the same file if they are the same once "." and ".." are
+ * taken out; links and the current directory are not known.
+ */
+#ifndef WETDBG_FILES_H
+#define WETDBG_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <wetdbg/api.h>
+#include <wetdbg/wet.h>
+
+WETDBG_BEGIN
+
+struct wetdbg_files;
+
+/* Passes over the run's events once, and finds the paths of what was read or written: that runs an
+ * interval for each time that one was opened. *out is for wetdbg_files_close(), before the wet is closed. */
+int wetdbg_files_open(struct wetdbg *wet, struct wetdbg_files **out);
+void wetdbg_files_close(struct wetdbg_files *files); /* NULL is fine */
+
+struct wetdbg_file {
+    const char
+        *name; /* a path, or "standard input", "a pipe"...; NULL: a path that cannot be read */
+    bool is_path;
+    bool is_mapped;
+    uint64_t reads, writes; /* calls */
+    uint64_t read_bytes, written_bytes;
+    wetdbg_time first_time, last_time; /* of these calls */
+};
+
+/* In order of first_time. Strings live as long as `files`. */
+size_t wetdbg_files_count(const struct wetdbg_files *files);
+struct wetdbg_file wetdbg_files_get(const struct wetdbg_files *files, size_t n);
+
+/*
+ * The file that was written to under a path, or the end of one in whole parts. -WETDBG_ERR_NOT_FOUND if there is
+ * none, -WETDBG_ERR_USAGE if several are meant; both explained.
+ */
+int wetdbg_files_find_written(const struct wetdbg_files *files, const char *path, size_t *n);
+
+/*
+ * What was written to file n, in order of time, as wetdbg_outputs() has it, but with `offset` in the file:
+ * UINT64_MAX where that is not known. *list is to be freed. 0 or -ENOMEM.
+ */
+int wetdbg_files_outputs(const struct wetdbg_files *files, size_t n, struct wetdbg_output **list,
+                         size_t *count);
+
+WETDBG_END
+
+#endif
