@@ -315,6 +315,8 @@ static int note_names(struct search *search)
 
 /* ---- all of it ---- */
 
+#define SPAN_MAX (UINT64_C(4) << 30)
+
 static int search_all(struct search *search)
 {
     int found = note_names(search);
@@ -341,11 +343,9 @@ int mdl_noreturn_find(struct mdl_mod *mod, struct mdl_graphs *graphs)
         return 0;
     functions->lost_known =
         true; /* also while it is being found out: modules may need each other */
-    search.start = functions->entries[0].start;
-    for (size_t i = 0; i < functions->count; i++)
-        if (functions->entries[i].end > search.end)
-            search.end = functions->entries[i].end;
-    if (search.end < search.start)
+    search.start = mod->info.start;
+    search.end = mod->info.end > mod->info.start ? mod->info.end : mod->info.start;
+    if (search.end - search.start > SPAN_MAX) /* no linker makes such a module */
         search.end = search.start;
     search.is_new = calloc((search.end - search.start) / 8 + 1, 1);
     search.is_listed = calloc(functions->count, 1);
