@@ -106,6 +106,22 @@ static void check_full(struct wetdbg *wet, const struct wetdbg_criterion *criter
     wetdbg_slice_free(slice);
 }
 
+/* The byte that was put there is the one that is written. */
+static void check_forward(struct wetdbg *wet, const struct wetdbg_criterion *birth, size_t offset)
+{
+    struct wetdbg_slice_options options = {.kinds = WETDBG_SLICE_DATA};
+    struct wetdbg_slice *slice;
+    size_t count;
+    bool is_reached = false;
+
+    assert_int_equal(wetdbg_slice_forward(wet, birth, &options, &slice), 0);
+    const struct wetdbg_slice_reached *reached = wetdbg_slice_get_reached(slice, &count);
+    for (size_t r = 0; r < count; r++)
+        is_reached |= reached[r].fd == 1 && offset - reached[r].offset < reached[r].size;
+    assert_true(is_reached);
+    wetdbg_slice_free(slice);
+}
+
 static void check_case(struct wetdbg *wet, const char *build, size_t i)
 {
     struct wetdbg_criterion *birth = parse(wet, i, false), *written = parse(wet, i, true);
@@ -123,6 +139,7 @@ static void check_case(struct wetdbg *wet, const char *build, size_t i)
     check_full(wet, written, build, i, true);
     check_data(wet, birth, false);
     check_data(wet, birth, true);
+    check_forward(wet, birth, i);
     wetdbg_criterion_free(birth);
     wetdbg_criterion_free(written);
 }
