@@ -19,7 +19,7 @@ typedef unsigned (*dlt_candidate_fn)(void *arg, size_t i, struct dlt_set *set);
 struct dlt_asker;
 
 /* `tests` is borrowed until it is closed. 0, -ENOMEM; -EINVAL for too many deltas or jobs. */
-int dlt_asker_open(const struct wetdbg_delta_tests *tests, size_t count, struct dlt_asker **asker);
+int dlt_asker_open(const struct wetdbg_delta_tests *tests, size_t count, struct dlt_asker **out);
 void dlt_asker_close(struct dlt_asker *asker);
 
 /*

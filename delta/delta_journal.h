@@ -13,7 +13,7 @@ struct dlt_journal;
 
 /* Opens or begins it. `path` NULL: outcomes are kept in memory only. -EBUSY if another search writes to it; other errnos; sentences. */
 int dlt_journal_open(const char *path, const struct wetdbg_delta_key *search, bool is_fresh,
-                     struct dlt_journal **journal);
+                     struct dlt_journal **out);
 
 /* How many outcomes it held at the beginning. */
 uint64_t dlt_journal_count(const struct dlt_journal *journal);

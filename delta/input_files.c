@@ -15,8 +15,6 @@
 #include "delta/plan.h"
 #include <wetdbg/errors.h>
 
-extern char **environ;
-
 static int items_of_words(char *const *words, struct wd_buf *to)
 {
     int err = 0;

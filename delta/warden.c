@@ -27,8 +27,6 @@
 #include "delta/scratch.h"
 #include <wetdbg/errors.h>
 
-extern char **environ;
-
 #define WARDEN_NICER 10
 
 /* Names of files below the scratch directory. */

@@ -98,18 +98,15 @@ static void print_bytes(struct cli_out *out, const uint8_t *bytes, uint64_t size
     cli_out_quoted(out, bytes + size - PIECE_BYTES / 2, PIECE_BYTES / 2);
 }
 
-/* A piece with what stands around it in the minimal failing input. */
-static void print_piece(struct cli_out *out, const struct wetdbg_dd_result *found,
-                        const struct wetdbg_dd_piece *piece)
+/* A piece in what stands around it in the minimal failing input. */
+static void print_in_context(struct cli_out *out, const struct wetdbg_dd_result *found,
+                             const struct wetdbg_dd_piece *piece)
 {
     uint64_t at = piece->fail_offset, end = at + piece->length;
     uint64_t before = at < CONTEXT_BYTES ? at : CONTEXT_BYTES;
     uint64_t after =
         found->fail.size - end < CONTEXT_BYTES ? found->fail.size - end : CONTEXT_BYTES;
-    fprintf(out->stream, "  input:%" PRIu64, piece->offset);
-    if (piece->length > 1)
-        fprintf(out->stream, "+%" PRIu64, piece->length);
-    fprintf(out->stream, " (%" PRIu64 " in the minimal one)  %s", at, before < at ? "..." : "");
+    fputs(before < at ? "..." : "", out->stream);
     print_bytes(out, found->fail.data + at - before, before);
     fprintf(out->stream, "%s[", cli_out_style(out, CLI_STYLE_BOLD));
     print_bytes(out, found->fail.data + at, piece->length);
@@ -121,6 +118,24 @@ static void print_piece(struct cli_out *out, const struct wetdbg_dd_result *foun
         print_bytes(out, found->pass.data + piece->pass_offset, piece->missing);
         fputs(" passes", out->stream);
     }
+}
+
+/* Without a passing input the pieces are all that is left, and have no context. */
+static void print_piece(struct cli_out *out, const struct wetdbg_dd_options *how,
+                        const struct wetdbg_dd_result *found, const struct wetdbg_dd_piece *piece)
+{
+    char place[64], minimal[32] = "";
+    if (piece->length > 1)
+        snprintf(place, sizeof(place), "input:%" PRIu64 "+%" PRIu64, piece->offset, piece->length);
+    else
+        snprintf(place, sizeof(place), "input:%" PRIu64, piece->offset);
+    if (piece->offset != piece->fail_offset)
+        snprintf(minimal, sizeof(minimal), "(now %" PRIu64 ") ", piece->fail_offset);
+    fprintf(out->stream, "  %-16s %s ", place, minimal);
+    if (how->pass)
+        print_in_context(out, found, piece);
+    else
+        print_bytes(out, found->fail.data + piece->fail_offset, piece->length);
     putc('\n', out->stream);
 }
 
@@ -131,7 +146,7 @@ void cli_dd_print(struct cli_out *out, const struct wetdbg_dd_options *how,
     for (size_t i = 0; i < found->piece_count && i < PIECES_SHOWN; i++) {
         const struct wetdbg_dd_piece *piece = &found->pieces[i];
         if (!has_items(how)) {
-            print_piece(out, found, piece);
+            print_piece(out, how, found, piece);
             continue;
         }
         print_items(out, found->fail.data + piece->fail_offset, piece->length, "+");

@@ -158,8 +158,7 @@ static void units_are_lines_tokens_and_bytes(void **state)
     (void)state;
     static const size_t counts[] = {3, 11, 17};
     struct dlt_input input;
-    struct wetdbg_dd_bytes none = {0}, fail = bytes_of("one  (two)\nx=3\n\n\n" + 0);
-    fail.size = 16;
+    struct wetdbg_dd_bytes none = {0}, fail = bytes_of("one  (two)\nx=3\n\n");
     assert_int_equal(dlt_input_init(&input, &none, &fail, WETDBG_DD_BYTE), 0);
     assert_int_equal(input.unit_count, 3);
     assert_int_equal(input.units[0].count, counts[0]);
