@@ -70,12 +70,14 @@ static void limit(int what, rlim_t most)
 }
 
 /* Writes errno to `fd` if the program cannot be executed. Goes on when `go` is closed. */
-static _Noreturn void child(const struct dlt_command *command, int fd, int go)
+static _Noreturn void child(const struct dlt_command *command, int fd, int go, pid_t parent)
 {
     sigset_t none;
     char byte;
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(127);
     setpriority(PRIO_PROCESS, 0, command->priority);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_NPROC, (rlim_t)command->tasks_max);
@@ -109,6 +111,7 @@ static void seize(struct run *run)
 static int start(struct run *run, int *failed_fd)
 {
     int failed[2], go[2];
+    pid_t parent = getpid();
     if (pipe2(failed, O_CLOEXEC))
         return wetdbg_fail_errno("cannot make a pipe");
     if (pipe2(go, O_CLOEXEC)) {
@@ -118,7 +121,7 @@ static int start(struct run *run, int *failed_fd)
     run->pid = dlt_fork();
     if (run->pid == 0) {
         close(go[1]);
-        child(run->command, failed[1], go[0]);
+        child(run->command, failed[1], go[0], parent);
     }
     int err = run->pid < 0 ? wetdbg_fail_errno("cannot start a process") : 0;
     close(failed[1]);

@@ -2,27 +2,34 @@
 #include "delta/scratch.h"
 
 #include <fts.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <wetdbg/errors.h>
 
-int dlt_scratch_make(char path[DLT_SCRATCH_PATH_BYTES])
+int dlt_scratch_name(char path[DLT_SCRATCH_PATH_BYTES])
 {
     const char *place = getenv("TMPDIR");
+    uint64_t number;
     if (!place || place[0] != '/')
         place = "/tmp";
-    int length = snprintf(path, DLT_SCRATCH_PATH_BYTES, "%s/wetdbg-dd-XXXXXX", place);
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+        return wetdbg_fail_errno("no random number for a directory's name");
+    int length = snprintf(path, DLT_SCRATCH_PATH_BYTES, "%s/wetdbg-dd-%016" PRIx64, place, number);
     if (length < 0 || length >= DLT_SCRATCH_PATH_BYTES - 512)
         return wetdbg_fail(-ENAMETOOLONG, "the name in TMPDIR is too long");
-    if (!mkdtemp(path)) {
-        int err = wetdbg_fail_errno("%s: no directory can be made there for a run", place);
-        path[0] = 0;
-        return err;
-    }
     return 0;
+}
+
+int dlt_scratch_make(const char *path)
+{
+    return mkdir(path, 0700)
+               ? wetdbg_fail_errno("%s: no directory can be made there for a run", path)
+               : 0;
 }
 
 static FTS *walk(const char *path)

@@ -24,14 +24,11 @@ int dlt_trial_start(struct dlt_trial *trial, const struct dlt_plan *plan,
 {
     int pipes[2];
     pid_t parent = getpid();
-    int err = dlt_scratch_make(trial->scratch);
+    int err = dlt_scratch_name(trial->scratch);
     if (err)
         return err;
-    if (pipe2(pipes, O_CLOEXEC)) {
-        err = wetdbg_fail_errno("cannot make a pipe");
-        rmdir(trial->scratch);
-        return err;
-    }
+    if (pipe2(pipes, O_CLOEXEC))
+        return wetdbg_fail_errno("cannot make a pipe");
     trial->warden = dlt_fork();
     if (trial->warden == 0) {
         close(pipes[0]);
@@ -42,7 +39,6 @@ int dlt_trial_start(struct dlt_trial *trial, const struct dlt_plan *plan,
     close(pipes[1]);
     if (err) {
         close(pipes[0]);
-        rmdir(trial->scratch);
         return err;
     }
     trial->fd = pipes[0];

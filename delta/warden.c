@@ -384,7 +384,9 @@ static int work(struct warden *warden)
 {
     const struct dlt_plan *plan = warden->plan;
     double begin = wd_seconds();
-    int err = scratch_fill(warden);
+    int err = dlt_scratch_make(warden->scratch);
+    if (!err)
+        err = scratch_fill(warden);
     if (!err && plan->program)
         err = program_run(warden);
     if (!err && plan->program)

@@ -64,10 +64,11 @@ static void print_head(struct cli_out *out, const struct wetdbg_dd_options *how,
     if (missing)
         fprintf(out->stream, "%" PRIu64 " %s%s", missing, item_name(how, missing == 1),
                 there ? "" : " that are missing");
-    fputs(how->pass ? (there + missing == 1 ? " makes the difference\n" : " make the difference\n")
-          : there + missing == 1 ? " is enough to fail\n"
-                                 : " are enough to fail\n",
-          out->stream);
+    bool is_one = there <= 1 && missing <= 1;
+    if (how->pass)
+        fprintf(out->stream, " make%s the difference\n", is_one ? "s" : "");
+    else
+        fprintf(out->stream, " %s enough to fail\n", is_one ? "is" : "are");
     fputs("failure: ", out->stream);
     cli_out_text(out, found->failure);
     putc('\n', out->stream);
