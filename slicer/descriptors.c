@@ -565,21 +565,33 @@ static int pass_hole(struct slc_files *files, struct table *table, const struct 
     return transfer_add(files, &transfer);
 }
 
-/* Messages by the list: how long each was is not followed, so that nothing is known of what comes
- * after them. */
+#define MESSAGES_MAX 1024
+
+/* Several messages by one call: the list says how long each was. */
 static int pass_messages(struct slc_files *files, struct table *table, const struct call *call)
 {
     uint32_t index;
+    uint64_t count = (uint64_t)call->result;
+    struct mmsghdr message;
     int err = file_of(files, table, call->args[0], &index);
 
-    if (err || index == NO_FILE)
+    if (err || index == NO_FILE || count > MESSAGES_MAX)
         return err;
-    const struct slc_file *file = &files->files[index].is;
-    const uint32_t fifos[] = {file->reads_fifo, file->writes_fifo};
-    for (unsigned i = 0; i < 2; i++)
-        if (fifos[i] != SLC_NO_FIFO && files->fifos[fifos[i]].foreign > call->exit->frame)
-            files->fifos[fifos[i]].foreign = call->exit->frame;
-    return 0;
+    const uint8_t *list = written_at(call, call->args[1], count * sizeof(message));
+    for (uint64_t i = 0; i < count && list && !err; i++) {
+        bool is_read = call->number == SYS_recvmmsg;
+        struct slc_transfer transfer =
+            transfer_of(call, is_read ? SLC_TRANSFER_READ : SLC_TRANSFER_WRITE, index);
+        memcpy(&message, list + i * sizeof(message), sizeof(message));
+        transfer.fd = (int)call->args[0];
+        transfer.size = message.msg_len;
+        transfer.layout = SLC_LAYOUT_MESSAGE;
+        transfer.address = call->args[1] + i * sizeof(message);
+        transfer.count = 1;
+        transfer.is_peek = is_read && call->args[3] & MSG_PEEK;
+        err = transfer_add(files, &transfer);
+    }
+    return err;
 }
 
 static int pass_close(struct table *table, uint64_t first, uint64_t last)
@@ -1100,8 +1112,8 @@ static int list_pieces(const struct slc_files *files, const char *path, const st
         if (i && trace->writers[i] == trace->writers[i - 1])
             pieces[*count - 1].size++;
         else
-            pieces[(*count)++] =
-                (struct slc_file_piece){transfer->time, trace->offset + i - transfer->offset, 1};
+            pieces[(*count)++] = (struct slc_file_piece){trace->writers[i] - 1,
+                                                         trace->offset + i - transfer->offset, 1};
     }
     *out = pieces;
     return pieces ? 0 : -ENOMEM;

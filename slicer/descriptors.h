@@ -114,7 +114,7 @@ bool slc_path_is(const char *plain, const char *meant);
 
 /* A piece of a file as the run left it. */
 struct slc_file_piece {
-    wetdbg_time time; /* of the call that wrote it */
+    uint32_t call;    /* that wrote it: its index in slc_files_transfers() */
     uint64_t skipped; /* of what the call wrote, before this piece */
     uint64_t size;
 };

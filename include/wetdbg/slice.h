@@ -47,7 +47,7 @@
  *    shared mapping had it, on the memory there. A call between two descriptors (splice, sendfile) is
  *    such a call, too, and has its bytes from another. What came from outside is told by its value, which
  *    was in no buffer; a pipe that a child process shares is all outside from the child's birth on, and
- *    so is what sendmmsg and recvmmsg carried, or descriptors that came in a message. How many bytes
+ *    so is what goes through descriptors that came in a message. How many bytes
  *    a call returned does not depend on who put them there. What a call
  *    wrote while another thread ran, or when a thread ended (the word that a join waits for), is the
  *    call's (the last instruction's) too.
@@ -128,7 +128,8 @@ struct wetdbg_standpoint {
  * Reads one of
  *   crash                         the signal that ended the run
  *   exit                          the exit status
- *   output[:FD]:OFFSET[+LEN]      bytes of all that was written to a descriptor (default 1)
+ *   output[:FD]:OFFSET[+LEN]      bytes of all that was put out by a descriptor (default 1), by
+ *                                 write and kin, sendmsg and kin, splice, sendfile, copy_file_range
  *   output:PATH:OFFSET[+LEN]      bytes of a file as the run left it, where lseek,
  *                                 pwrite, O_APPEND and truncation had them written
  *                                 Of output each byte is meant as it was when it was last stored in

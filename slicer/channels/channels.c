@@ -134,24 +134,46 @@ static bool may_receive(const struct slc_channels *channels, const struct slc_tr
            (file->kind == SLC_FILE_PATH && channels->first_named < transfer->ended);
 }
 
+/* The first call from `at` in the sequence on that belongs to the event and has links. */
+static uint32_t next_receiver(const struct slc_channels *channels, size_t at, uint64_t event)
+{
+    for (; at < channels->count && channels->list[channels->order[at]].ended == event; at++) {
+        uint32_t number = channels->order[at];
+        if (channels->first_links[number] != channels->first_links[number + 1])
+            return number;
+    }
+    return SLC_NO_CALL;
+}
+
 int slc_channels_receiver(struct slc_channels *channels, uint64_t event, uint32_t *number)
 {
     const struct slc_transfer *list = channels->list;
     size_t at = wd_bisect(0, channels->count, i, list[channels->order[i]].ended < event);
+    bool may = false;
 
     *number = SLC_NO_CALL;
-    for (; at < channels->count && list[channels->order[at]].ended == event; at++) {
-        uint32_t own = channels->order[at];
-        if (!receives(&list[own]) || !may_receive(channels, &list[own]))
-            continue;
-        int err = channels->first_links ? 0 : slc_channels_link(channels);
-        if (err)
-            return err;
-        if (channels->first_links[own] != channels->first_links[own + 1])
-            *number = own;
-        return 0;
+    for (size_t i = at; i < channels->count && list[channels->order[i]].ended == event; i++) {
+        const struct slc_transfer *transfer = &list[channels->order[i]];
+        may |= receives(transfer) && may_receive(channels, transfer);
     }
-    return 0;
+    int err = may && !channels->first_links ? slc_channels_link(channels) : 0;
+    if (may && !err)
+        *number = next_receiver(channels, at, event);
+    return err;
+}
+
+uint32_t slc_channels_next_receiver(const struct slc_channels *channels, uint32_t number)
+{
+    const struct slc_transfer *list = channels->list;
+    uint32_t sequence = list[number].sequence;
+    size_t at = wd_bisect(0, channels->count, i, list[channels->order[i]].sequence <= sequence);
+
+    return next_receiver(channels, at, list[number].ended);
+}
+
+uint32_t slc_channels_ended(const struct slc_channels *channels, uint32_t i)
+{
+    return i < channels->count ? channels->order[i] : SLC_NO_CALL;
 }
 
 uint32_t slc_channels_sender(const struct slc_channels *channels, wetdbg_time time)
@@ -176,6 +198,11 @@ uint32_t slc_channels_sender_of(const struct slc_channels *channels, uint64_t pl
 
     assert(behind);
     return (uint32_t)behind - 1;
+}
+
+int slc_channels_need_links(struct slc_channels *channels)
+{
+    return channels->first_links ? 0 : slc_channels_link(channels);
 }
 
 void slc_channels_source(const struct slc_channels *channels, uint32_t receiver, uint64_t offset,

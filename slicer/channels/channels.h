@@ -15,7 +15,7 @@
  * A file may be written by others, a pipe used by a child of which there is no trace: what a call
  * delivered came from a sender only if the sender had the same byte in its buffer, which who follows
  * it has to see to. From the moment on that a pipe has gone to a child nothing is known of it. Not
- * followed: sendmmsg and recvmmsg, descriptors that come in messages, files of more than 4 GiB.
+ * followed: descriptors that come in messages, files of more than 4 GiB.
  */
 #ifndef SLICER_CHANNELS_CHANNELS_H
 #define SLICER_CHANNELS_CHANNELS_H
@@ -42,6 +42,11 @@ const struct slc_transfer *slc_channels_call(const struct slc_channels *channels
 /* The call that delivered what came with that event of the recording, if bytes of it may have been
  * sent by the run; else SLC_NO_CALL. 0 or an error: paths may have to be read. */
 int slc_channels_receiver(struct slc_channels *channels, uint64_t event, uint32_t *number);
+/* What else came with the same event, as messages of one recvmmsg do; SLC_NO_CALL: nothing. */
+uint32_t slc_channels_next_receiver(const struct slc_channels *channels, uint32_t number);
+
+/* The call that ended as the i-th, from 0; SLC_NO_CALL behind the last one. */
+uint32_t slc_channels_ended(const struct slc_channels *channels, uint32_t i);
 
 /*
  * The first sender of a time; SLC_NO_CALL if there is none. Those that follow in number are of the same
@@ -70,6 +75,10 @@ struct slc_source {
     uint64_t at;
     uint64_t size; /* so many bytes, 1 or more, have it in common, and lie side by side */
 };
+
+/* To be called before slc_channels_source(), if slc_channels_receiver() has not found the call. 0 or an
+ * error. */
+int slc_channels_need_links(struct slc_channels *channels);
 
 /* Where the bytes that `receiver` delivered, or passed on, came from, from its byte `offset` on. */
 void slc_channels_source(const struct slc_channels *channels, uint32_t receiver, uint64_t offset,

@@ -47,7 +47,7 @@ static int leave_call(struct slc_seed *seed, struct births *births, bool *is_emp
         if (seed->places[i].edge == WETDBG_EDGE_VALUE)
             err = slc_last_writers(&births->finder, seed->time, seed->places[i].address,
                                    seed->places[i].size_bytes, note, births);
-    *is_empty = births->left_count == 0;
+    *is_empty = births->left_count == 0 && seed->passed.size == 0;
     for (size_t i = 0; i < seed->place_count && !err && !*is_empty; i++)
         if (seed->places[i].edge != WETDBG_EDGE_VALUE) {
             if (wd_grow_one(births->left, births->left_count))

@@ -20,6 +20,12 @@ struct slc_place {
     bool is_after; /* what the seed's instance itself made of it; else as it was before */
 };
 
+/* Bytes of what a call took from one descriptor and put into another: slicer/channels/channels.h. */
+struct slc_passed_bytes {
+    uint32_t call;
+    uint64_t offset, size;
+};
+
 /* One instance of a criterion. */
 struct slc_seed {
     wetdbg_time time; /* state just before it counts */
@@ -35,6 +41,7 @@ struct slc_seed {
     struct slc_place *places;
     size_t place_count;
     wetdbg_time maker; /* the call that put the bytes of `places` there just before `time`; or 0 */
+    struct slc_passed_bytes passed; /* size 0: none */
 };
 
 struct wetdbg_criterion {

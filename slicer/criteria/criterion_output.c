@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "slicer/channels/channels.h"
 #include "slicer/criteria/birth.h"
-#include "slicer/descriptors.h"
 #include <wetdbg/errors.h>
 
 /* ---- exit ---- */
@@ -106,15 +106,18 @@ static bool parse_range(const char *text, struct output_range *range)
     return *text == 0 && range->offset + range->size > range->offset;
 }
 
-static int no_output(const struct wetdbg *wet, const struct output_range *range)
+/* What the run put out by a descriptor, or all, in order: calls that wrote, one after the other. */
+static bool is_output(const struct slc_transfer *transfer, int fd)
 {
-    uint64_t written = 0;
-    size_t count;
-    const struct wetdbg_output *outputs = wetdbg_outputs(wet, &count);
+    return (transfer->kind == SLC_TRANSFER_WRITE || transfer->kind == SLC_TRANSFER_PASS) &&
+           transfer->size && (fd < 0 || transfer->fd == fd);
+}
 
-    for (size_t i = 0; i < count; i++)
-        if (outputs[i].fd == range->fd && outputs[i].offset + outputs[i].size > written)
-            written = outputs[i].offset + outputs[i].size;
+static int no_output(const struct slc_channels *channels, const struct output_range *range,
+                     uint64_t written)
+{
+    const struct slc_transfer *transfer;
+
     if (written)
         return wetdbg_fail(
             -WETDBG_ERR_NOT_FOUND,
@@ -122,63 +125,82 @@ static int no_output(const struct wetdbg *wet, const struct output_range *range)
             "(offsets 0..%llu)",
             (unsigned long long)(range->offset + range->size - 1), (unsigned long long)written,
             range->fd, (unsigned long long)(written - 1));
-    for (size_t i = 0; i < count; i++)
-        if (outputs[i].size)
+    for (uint32_t i = 0; (transfer = slc_channels_call(channels, i)); i++)
+        if (is_output(transfer, -1))
             return wetdbg_fail(
                 -WETDBG_ERR_NOT_FOUND,
                 "nothing was written to descriptor %d; there is output to descriptor %d", range->fd,
-                outputs[i].fd);
+                transfer->fd);
     return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the program wrote no output");
 }
 
 /* Adds what the address was made from at which the call found its bytes: of the buffer, or in the
- * vector that lists buffers. */
-static int add_buffer_address(struct wetdbg_criterion *criterion, struct slc_seed *seed)
+ * list of buffers. */
+static int add_buffer_address(struct wetdbg_criterion *criterion, struct slc_seed *seed,
+                              const struct slc_transfer *transfer,
+                              const struct slc_buffers *buffers)
 {
     struct wetdbg_state *state;
     int err = wetdbg_state_open(criterion->wet, seed->time, &state);
 
     if (err)
         return err;
-    const struct evq_regs *regs = wet_state_regs(state);
-    seed->pc = regs->r[EVQ_RIP];
+    seed->pc = wet_state_regs(state)->r[EVQ_RIP];
     seed->task = wetdbg_state_task(state);
-    switch (regs->r[EVQ_RAX]) {
-    case SYS_writev:
-    case SYS_pwritev:
-    case SYS_pwritev2:
-        if (regs->r[EVQ_RDX] <= 1024)
-            err = slc_seed_add_place(seed, regs->r[EVQ_RSI], 16 * regs->r[EVQ_RDX],
-                                     WETDBG_EDGE_ADDRESS);
-        /* fall through */
-    case SYS_write:
-    case SYS_pwrite64:
-    case SYS_sendto:
-    case SYS_sendmsg:
-        ins_regset_add_gpr(&seed->regs[WETDBG_EDGE_ADDRESS], INS_RSI, 0, 8);
-        break;
-    default:
-        break;
-    }
     wetdbg_state_close(state);
+    if (transfer->kind == SLC_TRANSFER_PASS)
+        return 0;
+    ins_regset_add_gpr(&seed->regs[WETDBG_EDGE_ADDRESS], INS_RSI, 0, 8);
+    if (buffers->list.size)
+        err = slc_seed_add_place(seed, buffers->list.address, buffers->list.size,
+                                 WETDBG_EDGE_ADDRESS);
     return err;
 }
 
-static int add_piece(struct wetdbg_criterion *criterion, const struct wetdbg_output *output,
-                     uint64_t address, uint64_t size)
+/* The seed of a call; two lists of messages that one call sent share it. */
+static struct slc_seed *seed_of(struct wetdbg_criterion *criterion,
+                                const struct slc_transfer *transfer,
+                                const struct slc_buffers *buffers, int *err)
 {
-    struct slc_seed *seed = NULL;
-
     for (size_t i = 0; i < criterion->seed_count; i++)
-        if (criterion->seeds[i].time == output->time)
-            seed = &criterion->seeds[i];
-    if (seed)
-        return slc_seed_add_place(seed, address, size, WETDBG_EDGE_VALUE);
-    seed = slc_criterion_add(criterion, output->time, 0);
-    if (!seed)
-        return -ENOMEM;
-    int err = slc_seed_add_place(seed, address, size, WETDBG_EDGE_VALUE);
-    return err ? err : add_buffer_address(criterion, seed);
+        if (criterion->seeds[i].time == transfer->time)
+            return &criterion->seeds[i];
+    struct slc_seed *seed = slc_criterion_add(criterion, transfer->time, 0);
+    *err = seed ? add_buffer_address(criterion, seed, transfer, buffers) : -ENOMEM;
+    return seed;
+}
+
+/* Adds bytes [from, from + size) of what a call sent: those of its buffers, or that it passed on. */
+static int add_sent(struct wetdbg_criterion *criterion, struct slc_channels *channels,
+                    uint32_t number, uint64_t from, uint64_t size)
+{
+    const struct slc_transfer *transfer = slc_channels_call(channels, number);
+    struct slc_buffers buffers;
+    uint64_t left = size;
+    int err = slc_channels_buffers(channels, number, &buffers);
+    struct slc_seed *seed = err ? NULL : seed_of(criterion, transfer, &buffers, &err);
+
+    if (err)
+        return err;
+    if (transfer->kind == SLC_TRANSFER_PASS) {
+        seed->passed = (struct slc_passed_bytes){number, from, size};
+        return 0;
+    }
+    for (size_t i = 0; i < buffers.count && left && !err; i++) {
+        const struct slc_span *span = &buffers.spans[i];
+        uint64_t count = span->size > from ? span->size - from : 0;
+        if (count > left)
+            count = left;
+        if (count)
+            err = slc_seed_add_place(seed, span->address + from, count, WETDBG_EDGE_VALUE);
+        from -= from < span->size ? from : span->size;
+        left -= count;
+    }
+    if (!err && left)
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                           "where the call at time %llu found what it wrote is not known",
+                           (unsigned long long)transfer->time);
+    return err;
 }
 
 /* :PATH:OFFSET[+LEN]; *path is to be freed. */
@@ -193,48 +215,17 @@ static bool parse_file(const char *text, char **path, struct output_range *range
     return true;
 }
 
-/* The `size` bytes from `skipped` on of what the call at `time` wrote: from one piece of memory or
- * several. */
-static int add_written(struct wetdbg_criterion *criterion, const struct slc_file_piece *piece)
-{
-    size_t count;
-    const struct wetdbg_output *outputs = wetdbg_outputs(criterion->wet, &count);
-    uint64_t from = piece->skipped, left = piece->size;
-    int err = 0;
-
-    for (size_t i = 0; i < count && left && !err; i++) {
-        if (outputs[i].time != piece->time)
-            continue;
-        uint64_t size = outputs[i].size > from ? outputs[i].size - from : 0;
-        if (size > left)
-            size = left;
-        if (size)
-            err = add_piece(criterion, &outputs[i], outputs[i].address + from, size);
-        from -= from < outputs[i].size ? from : outputs[i].size;
-        left -= size;
-    }
-    if (!err && left)
-        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
-                           "where the call at time %llu found what it wrote is not known",
-                           (unsigned long long)piece->time);
-    return err;
-}
-
-static int parse_file_output(struct wetdbg_criterion *criterion, const char *path,
-                             const struct output_range *range)
+static int parse_file_output(struct wetdbg_criterion *criterion, struct slc_channels *channels,
+                             const char *path, const struct output_range *range)
 {
     struct slc_file_piece *pieces = NULL;
-    struct slc_files *files;
     size_t count = 0;
-    int err = slc_files_make(criterion->wet, &files);
+    int err = slc_files_trace(slc_channels_files(channels), path, range->offset, range->size,
+                              &pieces, &count);
 
-    if (err)
-        return err;
-    err = slc_files_trace(files, path, range->offset, range->size, &pieces, &count);
     for (size_t i = 0; i < count && !err; i++)
-        err = add_written(criterion, &pieces[i]);
+        err = add_sent(criterion, channels, pieces[i].call, pieces[i].skipped, pieces[i].size);
     free(pieces);
-    slc_files_free(files);
     snprintf(criterion->description, sizeof(criterion->description), "%s, byte %llu%s", path,
              (unsigned long long)range->offset, range->size > 1 ? " and following" : "");
     return err;
@@ -258,64 +249,64 @@ static int birth_of_last(struct wetdbg_criterion *criterion, wetdbg_time *time)
     return err;
 }
 
-static int end_of_descriptor(struct wetdbg_criterion *criterion, int fd)
+static int end_of_descriptor(struct wetdbg_criterion *criterion, struct slc_channels *channels,
+                             int fd)
 {
     char what[64];
     struct slc_end end = {.what = what};
-    const struct wetdbg_output *last = NULL;
-    size_t count;
-    const struct wetdbg_output *outputs = wetdbg_outputs(criterion->wet, &count);
+    uint32_t number, last = SLC_NO_CALL;
     int err = 0;
 
     snprintf(what, sizeof(what), "descriptor %d", fd);
-    for (size_t i = 0; i < count; i++)
-        if (outputs[i].fd == fd && outputs[i].size)
-            last = &outputs[i];
-    if (last) {
-        end.size = last->offset + last->size;
-        err = add_piece(criterion, last, last->address + last->size - 1, 1);
+    for (uint32_t i = 0; (number = slc_channels_ended(channels, i)) != SLC_NO_CALL; i++) {
+        const struct slc_transfer *transfer = slc_channels_call(channels, number);
+        if (!is_output(transfer, fd))
+            continue;
+        last = number;
+        end.size += transfer->size;
+    }
+    if (last != SLC_NO_CALL) {
+        err = add_sent(criterion, channels, last, slc_channels_call(channels, last)->size - 1, 1);
         err = err ? err : birth_of_last(criterion, &end.last);
     }
     return err ? err : slc_criterion_of_end(criterion, &end);
 }
 
-static int end_of_file(struct wetdbg_criterion *criterion, const char *path)
+static int end_of_file(struct wetdbg_criterion *criterion, struct slc_channels *channels,
+                       const char *path)
 {
     struct slc_end end = {.what = path};
     struct slc_file_piece *pieces = NULL;
-    struct slc_files *files;
+    struct slc_files *files = slc_channels_files(channels);
     size_t count = 0;
-    int err = slc_files_make(criterion->wet, &files);
+    int err = slc_files_size(files, path, &end.size);
 
-    if (err)
-        return err;
-    err = slc_files_size(files, path, &end.size);
     if (!err && end.size)
         err = slc_files_trace(files, path, end.size - 1, 1, &pieces, &count);
     for (size_t i = 0; i < count && !err; i++)
-        err = add_written(criterion, &pieces[i]);
+        err = add_sent(criterion, channels, pieces[i].call, pieces[i].skipped, pieces[i].size);
     if (!err && count)
         err = birth_of_last(criterion, &end.last);
     free(pieces);
-    slc_files_free(files);
     if (err == -WETDBG_ERR_NOT_FOUND && end.size == 0)
         err = 0; /* never written */
     return err ? err : slc_criterion_of_end(criterion, &end);
 }
 
 /* :end, :FD:end, :PATH:end */
-static int parse_end(struct wetdbg_criterion *criterion, const char *rest)
+static int parse_end(struct wetdbg_criterion *criterion, struct slc_channels *channels,
+                     const char *rest)
 {
     size_t length = strlen(rest) - strlen(":end");
     uint64_t fd = 1;
     const char *text = rest + 1;
 
     if (length == 0)
-        return end_of_descriptor(criterion, 1);
+        return end_of_descriptor(criterion, channels, 1);
     if (parse_number(&text, &fd) && text == rest + length && fd <= INT32_MAX)
-        return end_of_descriptor(criterion, (int)fd);
+        return end_of_descriptor(criterion, channels, (int)fd);
     char *path = strndup(rest + 1, length - 1);
-    int err = path ? end_of_file(criterion, path) : -ENOMEM;
+    int err = path ? end_of_file(criterion, channels, path) : -ENOMEM;
     free(path);
     return err;
 }
@@ -327,56 +318,71 @@ static bool is_end(const char *rest)
     return length >= strlen(":end") && strcmp(rest + length - strlen(":end"), ":end") == 0;
 }
 
-static int parse_output(struct wetdbg_criterion *criterion, const char *rest)
+static int parse_descriptor_output(struct wetdbg_criterion *criterion,
+                                   struct slc_channels *channels, const struct output_range *range)
+{
+    uint64_t written = 0, found = 0;
+    uint32_t number;
+    int err = 0;
+
+    for (uint32_t i = 0; !err && (number = slc_channels_ended(channels, i)) != SLC_NO_CALL; i++) {
+        const struct slc_transfer *transfer = slc_channels_call(channels, number);
+        if (!is_output(transfer, range->fd))
+            continue;
+        uint64_t start = written, from = range->offset > start ? range->offset : start;
+        written += transfer->size;
+        uint64_t end =
+            range->offset + range->size < written ? range->offset + range->size : written;
+        if (from >= end)
+            continue;
+        found += end - from;
+        err = add_sent(criterion, channels, number, from - start, end - from);
+    }
+    if (err)
+        return err;
+    if (found < range->size)
+        return found || criterion->from.from_write
+                   ? no_output(channels, range, written)
+                   : end_of_descriptor(criterion, channels, range->fd);
+    snprintf(criterion->description, sizeof(criterion->description),
+             "output to descriptor %d, byte %llu%s", range->fd, (unsigned long long)range->offset,
+             range->size > 1 ? " and following" : "");
+    return 0;
+}
+
+static int parse_output(struct wetdbg_criterion *criterion, struct slc_channels *channels,
+                        const char *rest)
 {
     struct output_range range;
     char *path;
-    uint64_t found = 0;
-    size_t count;
-    const struct wetdbg_output *outputs = wetdbg_outputs(criterion->wet, &count);
-    int err = 0;
 
-    if (!parse_range(rest, &range) && parse_file(rest, &path, &range)) {
-        err = path ? parse_file_output(criterion, path, &range) : -ENOMEM;
-        free(path);
-        return err;
-    }
-    if (!parse_range(rest, &range))
+    if (parse_range(rest, &range))
+        return parse_descriptor_output(criterion, channels, &range);
+    if (!parse_file(rest, &path, &range))
         return wetdbg_fail(
             -WETDBG_ERR_USAGE,
             "'%s' is no place in the output: use output:OFFSET, output:OFFSET+LENGTH, "
             "output:DESCRIPTOR:OFFSET or output:PATH:OFFSET",
             criterion->text);
-    for (size_t i = 0; i < count && !err; i++) {
-        const struct wetdbg_output *output = &outputs[i];
-        uint64_t from = range.offset > output->offset ? range.offset : output->offset;
-        uint64_t end = output->offset + output->size;
-        if (range.offset + range.size < end)
-            end = range.offset + range.size;
-        if (output->fd != range.fd || from >= end)
-            continue;
-        found += end - from;
-        err = add_piece(criterion, output, output->address + (from - output->offset), end - from);
-    }
-    if (err)
-        return err;
-    if (found < range.size)
-        return found || criterion->from.from_write ? no_output(criterion->wet, &range)
-                                                   : end_of_descriptor(criterion, range.fd);
-    snprintf(criterion->description, sizeof(criterion->description),
-             "output to descriptor %d, byte %llu%s", range.fd, (unsigned long long)range.offset,
-             range.size > 1 ? " and following" : "");
-    return 0;
+    int err = path ? parse_file_output(criterion, channels, path, &range) : -ENOMEM;
+    free(path);
+    return err;
 }
 
 int slc_parse_output(struct wetdbg_criterion *criterion, const char *rest)
 {
-    if (is_end(rest))
-        return parse_end(criterion, rest);
-    int err = parse_output(criterion, rest);
-    bool is_of_bytes = criterion->seed_count && criterion->seeds[0].uses == SLC_USES_NONE &&
-                       criterion->seeds[0].place_count;
+    struct slc_channels *channels;
+    int err = slc_channels_make(criterion->wet, &channels);
 
+    if (err)
+        return err;
+    bool is_of_end = is_end(rest);
+    err =
+        is_of_end ? parse_end(criterion, channels, rest) : parse_output(criterion, channels, rest);
+    slc_channels_free(channels);
+    bool is_of_bytes = !is_of_end && criterion->seed_count &&
+                       criterion->seeds[0].uses == SLC_USES_NONE &&
+                       (criterion->seeds[0].place_count || criterion->seeds[0].passed.size);
     return err || criterion->from.from_write || !is_of_bytes ? err
                                                              : slc_criterion_to_birth(criterion);
 }

@@ -73,30 +73,39 @@ static int value_of(struct slc_channels *channels, uint32_t receiver, const stru
     return err;
 }
 
+static int find_received(struct slc_channels *channels, uint32_t receiver, const struct evq_op *op,
+                         uint64_t address, struct slc_sending *sending)
+{
+    struct slc_buffers buffers;
+    uint64_t offset;
+    bool is_known = false;
+    uint8_t value = 0;
+    bool is_mapping = slc_channels_call(channels, receiver)->kind == SLC_TRANSFER_MAP;
+
+    if (is_mapping != (op->op == EVQ_OP_MAP) || (!is_mapping && op->op != EVQ_OP_WRITE))
+        return 0;
+    int err = slc_channels_buffers(channels, receiver, &buffers);
+    if (err || !slc_buffers_offset(&buffers, address, &offset))
+        return err;
+    err = value_of(channels, receiver, op, address, offset, &is_known, &value);
+    return err || !is_known ? err : find_source(channels, receiver, offset, value, sending);
+}
+
 int slc_chase_received(struct slc_chase *chase, const struct evq_entry *entry,
                        const struct evq_op *op, uint64_t address, struct slc_sending *sending)
 {
     struct slc_channels *channels;
-    struct slc_buffers buffers;
     uint32_t receiver;
-    uint64_t offset;
-    bool is_known = false;
-    uint8_t value = 0;
     int err = slc_chase_channels(chase, &channels);
 
     *sending = (struct slc_sending){.is_known = false};
     if (!err)
         err = slc_channels_receiver(channels, entry->frame, &receiver);
-    if (err || receiver == SLC_NO_CALL)
-        return err;
-    bool is_mapping = slc_channels_call(channels, receiver)->kind == SLC_TRANSFER_MAP;
-    if (is_mapping != (op->op == EVQ_OP_MAP) || (!is_mapping && op->op != EVQ_OP_WRITE))
-        return 0;
-    err = slc_channels_buffers(channels, receiver, &buffers);
-    if (err || !slc_buffers_offset(&buffers, address, &offset))
-        return err;
-    err = value_of(channels, receiver, op, address, offset, &is_known, &value);
-    return err || !is_known ? err : find_source(channels, receiver, offset, value, sending);
+    while (!err && receiver != SLC_NO_CALL && !sending->is_known) {
+        err = find_received(channels, receiver, op, address, sending);
+        receiver = slc_channels_next_receiver(channels, receiver);
+    }
+    return err;
 }
 
 void slc_chase_delivered(struct slc_track *track)

@@ -357,6 +357,8 @@ int slc_follow_seed(struct slc_scan *scan, struct slc_task *task, const struct s
         err = slc_memory_add(&scan->memory, seed->places[i].address, seed->places[i].size_bytes,
                              &want);
     }
+    if (!err && seed->passed.size && scan->follows_data)
+        err = slc_passed_seed(scan, &seed->passed, &want);
     if (!err && seed->is_fault) {
         struct slc_want none = {.distance = 0, .edge = WETDBG_EDGE_NONE, .force = seed->force};
         scan->hits.best = none;

@@ -163,6 +163,21 @@ static int receive_byte(struct slc_task *task, struct delivery *delivery, uint64
     return carry(task, carried);
 }
 
+static int receive(struct slc_scan *scan, struct slc_task *task, struct delivery *delivery,
+                   uint64_t first, uint64_t end)
+{
+    delivery->transfer = slc_channels_call(delivery->channels, delivery->receiver);
+    delivery->source = (struct slc_source){.size = 0};
+    bool is_mapping = delivery->transfer->kind == SLC_TRANSFER_MAP;
+    if (is_mapping != (delivery->op->op == EVQ_OP_MAP) ||
+        (!is_mapping && delivery->op->op != EVQ_OP_WRITE))
+        return 0;
+    int err = slc_channels_buffers(delivery->channels, delivery->receiver, &delivery->buffers);
+    for (uint64_t at = first; !err && slc_memory_next(&scan->memory, &at, end); at++)
+        err = receive_byte(task, delivery, at);
+    return err;
+}
+
 int slc_passed_receive(struct slc_scan *scan, struct slc_task *task, const struct evq_entry *entry,
                        const struct evq_op *op, uint64_t first, uint64_t end)
 {
@@ -171,15 +186,10 @@ int slc_passed_receive(struct slc_scan *scan, struct slc_task *task, const struc
 
     if (!err)
         err = slc_channels_receiver(delivery.channels, entry->frame, &delivery.receiver);
-    if (err || delivery.receiver == SLC_NO_CALL)
-        return err;
-    delivery.transfer = slc_channels_call(delivery.channels, delivery.receiver);
-    bool is_mapping = delivery.transfer->kind == SLC_TRANSFER_MAP;
-    if (is_mapping != (op->op == EVQ_OP_MAP) || (!is_mapping && op->op != EVQ_OP_WRITE))
-        return 0;
-    err = slc_channels_buffers(delivery.channels, delivery.receiver, &delivery.buffers);
-    for (uint64_t at = first; !err && slc_memory_next(&scan->memory, &at, end); at++)
-        err = receive_byte(task, &delivery, at);
+    while (!err && delivery.receiver != SLC_NO_CALL) {
+        err = receive(scan, task, &delivery, first, end);
+        delivery.receiver = slc_channels_next_receiver(delivery.channels, delivery.receiver);
+    }
     return err;
 }
 
@@ -216,6 +226,27 @@ int slc_passed_want(struct slc_scan *scan, struct slc_task *task, struct slc_wan
         const struct slc_carried *carried = &task->carried[i];
         err = carried->is_place ? hold(scan, carried, want)
                                 : slc_memory_add(&scan->memory, carried->at, 1, want);
+    }
+    return err;
+}
+
+int slc_passed_seed(struct slc_scan *scan, const struct slc_passed_bytes *bytes,
+                    struct slc_want *want)
+{
+    struct slc_channels *channels;
+    struct slc_source source;
+    int err = slc_session_channels(scan->slice->session, &channels);
+
+    if (!err)
+        err = slc_channels_need_links(channels);
+    want->edge = WETDBG_EDGE_VALUE;
+    for (uint64_t done = 0; done < bytes->size && !err; done++) {
+        slc_channels_source(channels, bytes->call, bytes->offset + done, &source);
+        const struct slc_carried carried = {.at = source.at, .is_place = true};
+        if (source.kind == SLC_SOURCE_CALL)
+            err = hold(scan, &carried, want);
+        else if (source.kind == SLC_SOURCE_MEMORY)
+            err = slc_memory_add(&scan->memory, source.at, 1, want);
     }
     return err;
 }

@@ -15,6 +15,7 @@
 
 struct slc_scan;
 struct slc_task;
+struct slc_passed_bytes; /* slicer/criteria/criterion.h */
 
 /* What a call's instruction will want, beside what all such calls use: a byte each. */
 struct slc_carried {
@@ -52,6 +53,10 @@ int slc_passed_send(struct slc_scan *scan, struct slc_task *task, wetdbg_time ti
 /* Wants what the task's call carried, for its instruction. `want` has user and distance. 0 or an
  * error. */
 int slc_passed_want(struct slc_scan *scan, struct slc_task *task, struct slc_want *want);
+
+/* Wants bytes that a call of a criterion took from one descriptor and put into another. 0 or an error. */
+int slc_passed_seed(struct slc_scan *scan, const struct slc_passed_bytes *bytes,
+                    struct slc_want *want);
 
 /* Whether something is held that calls of interval k sent. */
 bool slc_passed_concerns(const struct slc_scan *scan, uint64_t k);

@@ -825,6 +825,12 @@ static const char *signature(uint64_t number)
     case SYS_sendmsg:
     case SYS_recvmsg:
         return "d[56]v";
+    case SYS_sendmmsg:
+        return "dmvv";
+    case SYS_recvmmsg:
+        return "dmvv[16]";
+    case SYS_pwritev2:
+        return "d*vvvv";
     case SYS_socketpair:
         return "vvvd";
     case SYS_memfd_create:
@@ -961,6 +967,8 @@ static void use_call(struct brute *b, wetdbg_time t, unsigned uses)
             use_memory(b, value, string_size(state, value));
         if (*at == '>' || *at == '<')
             use_memory(b, value, next);
+        for (uint64_t i = 0; *at == 'm' && i < next; i++)
+            use_memory(b, value + 64 * i, 56);
         if (*at == '*')
             use_memory(b, value, next * 16);
         if (*at == '[') {

@@ -121,6 +121,12 @@ static struct fake_passing passing_of(struct wetdbg *wet, const struct user_regs
     case SYS_vmsplice:
         add_spans(wet, &passing, r->rsi, r->rdx);
         break;
+    case SYS_sendmmsg:
+    case SYS_recvmmsg:
+        for (uint64_t i = 0; i < r->rdx; i++)
+            add_spans(wet, &passing, word_at(wet, r->rsi + 64 * i + 16),
+                      word_at(wet, r->rsi + 64 * i + 24));
+        break;
     case SYS_sendmsg:
     case SYS_recvmsg:
         add_spans(wet, &passing, word_at(wet, r->rsi + 16), word_at(wet, r->rsi + 24));
@@ -142,6 +148,7 @@ static void find_ends(struct wetdbg *wet, const struct user_regs_struct *r,
     case SYS_writev:
     case SYS_sendto:
     case SYS_sendmsg:
+    case SYS_sendmmsg:
     case SYS_vmsplice:
         passing->to = end_of(wet, r->rdi, true, UINT64_MAX);
         break;
@@ -157,6 +164,9 @@ static void find_ends(struct wetdbg *wet, const struct user_regs_struct *r,
     case SYS_recvfrom:
         passing->from = end_of(wet, r->rdi, false, UINT64_MAX);
         passing->is_peek = r->r10 & MSG_PEEK;
+        break;
+    case SYS_recvmmsg:
+        passing->from = end_of(wet, r->rdi, false, UINT64_MAX);
         break;
     case SYS_recvmsg:
         passing->from = end_of(wet, r->rdi, false, UINT64_MAX);
@@ -242,6 +252,16 @@ static void pass_bytes(struct wetdbg *wet, uint32_t slot, wetdbg_time call, uint
     }
 }
 
+/* Over a stream, where messages have no bounds of their own. */
+static uint64_t bytes_of_messages(const struct wetdbg *wet, uint64_t list, uint64_t count)
+{
+    uint64_t bytes = 0;
+
+    for (uint64_t i = 0; i < count; i++)
+        bytes += word_at(wet, list + 64 * i + 56) & 0xffffffff;
+    return bytes;
+}
+
 static void keep_pair(struct wetdbg *wet, const struct user_regs_struct *r)
 {
     uint64_t fds = word_at(wet, r->r10);
@@ -277,6 +297,8 @@ void fake_channels_exit(struct wetdbg *wet, uint32_t slot, wetdbg_time call,
 
     if (result > -4096ULL)
         return;
+    if (before->rax == SYS_sendmmsg || before->rax == SYS_recvmmsg)
+        result = bytes_of_messages(wet, before->rsi, result);
     if (wet->tasks[slot].passing.is_call)
         pass_bytes(wet, slot, call, result);
     switch (before->rax) {

@@ -170,6 +170,28 @@ static unsigned list_effects(const struct wetdbg *wet, uint64_t list, uint64_t c
     return n;
 }
 
+/* The list of messages, and of those that came in the bytes. */
+static unsigned message_effects(const struct wetdbg *wet, const struct user_regs_struct *in,
+                                uint64_t result, struct effect *out)
+{
+    unsigned n = 1;
+
+    out[0] = (struct effect){in->rsi, 64 * in->rdx, 64 * in->rdx};
+    for (uint64_t i = 0; i < in->rdx && in->orig_rax == SYS_recvmmsg && n < EFFECTS_MAX; i++) {
+        uint64_t message[8] = {0};
+        if (i >= result ||
+            pread(wet->memory, message, 64, (off_t)(in->rsi + 64 * i)) != sizeof(message))
+            break;
+        uint64_t length = result == INT64_MAX ? INT64_MAX : message[7] & 0xffffffff;
+        uint64_t piece[2];
+        if (pread(wet->memory, piece, sizeof(piece), (off_t)message[2]) == sizeof(piece)) {
+            uint64_t size = piece[1] < length ? piece[1] : length;
+            out[n++] = (struct effect){piece[0], size, size};
+        }
+    }
+    return n;
+}
+
 static unsigned syscall_effects(const struct wetdbg *wet, const struct user_regs_struct *in,
                                 uint64_t result, struct effect out[EFFECTS_MAX])
 {
@@ -188,6 +210,10 @@ static unsigned syscall_effects(const struct wetdbg *wet, const struct user_regs
             n = list_effects(wet, message[2], message[3], result, out);
         break;
     }
+    case SYS_sendmmsg:
+    case SYS_recvmmsg:
+        n = message_effects(wet, in, result, out);
+        break;
     case SYS_pipe:
     case SYS_pipe2:
         out[n++] = (struct effect){in->rdi, 8, 8};

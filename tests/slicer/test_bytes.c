@@ -23,12 +23,16 @@
 
 #define CASES_MAX  32
 #define CASE_BYTES 16
+#define SENT_BYTES 64
+#define SENT_FD    50
 
 /* What the source says. */
 static struct {
     unsigned line[CASE_BYTES];               /* of each byte of the input */
     uint16_t sources[CASES_MAX][CASE_BYTES]; /* bit i: byte i of the input */
     unsigned case_count;
+    uint16_t sent[SENT_BYTES]; /* ... by descriptor SENT_FD */
+    unsigned sent_count;
 } guest;
 
 static const char digits[] = "0123456789ABCDEF";
@@ -49,6 +53,16 @@ static void read_case(const char *text, bool is_set)
     }
 }
 
+static void read_sent(const char *text)
+{
+    const char *digit;
+
+    for (; *text != ' ' && (digit = strchr(digits, *text)); text++) {
+        assert_true(guest.sent_count < SENT_BYTES);
+        guest.sent[guest.sent_count++] = (uint16_t)(1u << (digit - digits));
+    }
+}
+
 static void read_source(void)
 {
     char text[256], digit;
@@ -60,6 +74,9 @@ static void read_source(void)
         const char *uses = strstr(text, "/* USES ");
         if (byte && sscanf(byte, "/* BYTE %c", &digit) == 1)
             guest.line[strchr(digits, digit) - digits] = line;
+        const char *sent = strstr(text, "/* SENT ");
+        if (sent)
+            read_sent(sent + 8);
         if (moves)
             read_case(moves + 9, false);
         if (uses)
@@ -69,21 +86,23 @@ static void read_source(void)
     assert_true(guest.case_count >= 10);
 }
 
-static void check_byte(struct wetdbg *wet, const char *build, unsigned offset, bool record_parents)
+static void check_byte(struct wetdbg *wet, const char *build, int fd, unsigned offset,
+                       bool record_parents)
 {
     struct wetdbg_slice_options options = {.kinds = WETDBG_SLICE_THIN,
                                            .record_parents = record_parents};
-    unsigned sources = guest.sources[offset / CASE_BYTES][offset % CASE_BYTES];
+    unsigned sources = fd == SENT_FD ? guest.sent[offset]
+                                     : guest.sources[offset / CASE_BYTES][offset % CASE_BYTES];
     struct wetdbg_criterion *criterion;
     struct wetdbg_slice *slice;
     char text[32];
 
-    snprintf(text, sizeof(text), "output:%u", offset);
+    snprintf(text, sizeof(text), "output:%d:%u", fd, offset);
     assert_int_equal(wetdbg_criterion_parse(wet, text, NULL, &criterion), 0);
     assert_int_equal(wetdbg_slice_backward(wet, criterion, &options, &slice), 0);
     for (unsigned i = 0; i < CASE_BYTES; i++)
         if (builds_slice_has(slice, guest.line[i]) != (sources >> i & 1))
-            fail_msg("%s: byte %u of case %u: byte %c is wrongly %s its slice", build,
+            fail_msg("%s: %s, byte %u of case %u: byte %c is wrongly %s its slice", build, text,
                      offset % CASE_BYTES, offset / CASE_BYTES, digits[i],
                      builds_slice_has(slice, guest.line[i]) ? "in" : "not in");
     wetdbg_slice_free(slice);
@@ -117,9 +136,11 @@ static void check_origin(struct wetdbg *wet, const char *build, unsigned offset)
 static void check_build(struct wetdbg *wet, const char *build)
 {
     for (unsigned i = 0; i < guest.case_count * CASE_BYTES; i++)
-        check_byte(wet, build, i, i % 2);
+        check_byte(wet, build, 1, i, i % 2);
+    for (unsigned i = 0; i < guest.sent_count; i++)
+        check_byte(wet, build, SENT_FD, i, i % 2);
     for (unsigned i = 0; i < guest.case_count * CASE_BYTES; i += 7)
-        check_byte(wet, build, i, i % 2 == 0);
+        check_byte(wet, build, 1, i, i % 2 == 0);
     for (unsigned i = 0; i < guest.case_count * CASE_BYTES; i++)
         check_origin(wet, build, i);
 }

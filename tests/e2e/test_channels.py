@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""test_channels.py BUILD-DIRECTORY: slices through files, pipes, sockets and mappings, of recorded runs.
+
+The guest of slicer_channels says of each byte that it puts out which line computed it. A second program shares its pipe
+and its file with a child: what that wrote is outside, even where it wrote the same."""
+import re
+
+import e2e
+
+DIGITS = "0123456789ABCDEF"
+
+
+def read_guest():
+    """Lines of the input's bytes, and which of them each byte of the output is, by criterion."""
+    lines, expected, cases, sent = {}, {}, 0, 0
+    with open(f"{e2e.SOURCE}/tests/slicer/guests/channels.c") as file:
+        for number, text in enumerate(file, 1):
+            for mark, bytes_of in re.findall(r"/\* (BYTE|MOVES|SENT) (\S+) \*/", text):
+                if mark == "BYTE":
+                    lines[bytes_of] = number
+                elif mark == "MOVES":
+                    expected.update({f"output:{16 * cases + i}": byte for i, byte in enumerate(bytes_of)})
+                    cases += 1
+                else:
+                    expected.update({f"output:50:{sent + i}": byte for i, byte in enumerate(bytes_of)})
+                    sent += len(bytes_of)
+    for without_tee in range(13 * 16 + 10, 13 * 16 + 15):
+        expected[f"output:{without_tee}"] = "."
+    return lines, expected
+
+
+def slices(bench, directory, criteria):
+    words = [word for criterion in criteria for word in ("-e", f"slice backward --thin {criterion}")]
+    run = bench.wet("replay", directory, "--batch", "--json", *words)
+    answers = [answer for answer in run.objects() if answer.get("schema", "").startswith("wetdbg.slice")]
+    bench.check(run.status == 0 and len(answers) == len(criteria), f"{directory}: {len(answers)} slices", run)
+    return answers
+
+
+def lines_in(answer, source):
+    return {row["line"] for row in answer["lines"] if row["file"] and e2e.base_name(row["file"]) == source}
+
+
+def check_guest(bench):
+    directory = bench.record("guest", f"{bench.build}/tests/slicer/slicer_channels_O2", "without")
+    lines, expected = read_guest()
+    bench.check(len(lines) == 16 and len(expected) > 300, f"the guest's marks: {len(lines)}, {len(expected)}")
+    for (criterion, byte), answer in zip(expected.items(), slices(bench, directory, list(expected))):
+        found = lines_in(answer, "channels.c")
+        computed = {digit for digit in DIGITS if lines[digit] in found}
+        bench.check(computed == {byte} - {"."}, f"{criterion} is byte {byte}: {computed}")
+
+
+def check_child(bench):
+    with open(f"{e2e.SOURCE}/tests/e2e/programs/shared_pipe.c") as file:
+        own = next(number for number, line in enumerate(file, 1) if "/* OWN */" in line)
+    directory = bench.record("child", f"{bench.build}/tests/e2e/e2e_shared_pipe", bench.path("shared"))
+    answers = slices(bench, directory, [f"output:{i}" for i in range(12)])
+    for i, answer in enumerate(answers):
+        is_own = i < 4 or i >= 10
+        bench.check((own in lines_in(answer, "shared_pipe.c")) == is_own, f"byte {i}: {lines_in(answer, 'shared_pipe.c')}")
+
+
+def main_test(bench, _):
+    check_guest(bench)
+    check_child(bench)
+
+
+if __name__ == "__main__":
+    e2e.main(main_test)
