@@ -2,7 +2,7 @@
 /*
  * One row for each call of Linux on x86-64 that programs make, by number. Sizes are those of the
  * kernel's structures. Where what a pointer leads to depends on another argument in ways that a
- * row cannot say (ioctl, fcntl, prctl, arch_prctl, futex), the row says what is usual.
+ * row cannot say (ioctl, fcntl, prctl, arch_prctl, futex, quotactl, keyctl), the row says what is usual.
  */
 #include "slicer/syscalls.h"
 
@@ -95,6 +95,7 @@ const uint8_t slc_syscall_gpr[SLC_SYSCALL_ARGS] = {INS_RDI, INS_RSI, INS_RDX, 10
 #define POLLFD    8
 #define EPOLL     12
 #define RLIMIT    16
+#define TIMEX     208
 
 /* clang-format off */
 #define CALL(name, ...) [SYS_##name] = {#name, {__VA_ARGS__}}
@@ -251,8 +252,10 @@ static const struct slc_syscall table[] = {
     CALL(mlockall, V),
     CALL(munlockall, NONE),
     CALL(vhangup, NONE),
+    CALL(modify_ldt, V, IO_BY(2, 1), V),
     CALL(prctl, V, V, V, V, V),
     CALL(arch_prctl, V, V),
+    CALL(adjtimex, IO(TIMEX)),
     CALL(setrlimit, V, IN(RLIMIT)),
     CALL(chroot, PATH),
     CALL(sync, NONE),
@@ -260,6 +263,10 @@ static const struct slc_syscall table[] = {
     CALL(mount, PATH, PATH, PATH, V, PATH),
     CALL(umount2, PATH, V),
     CALL(sethostname, IN_BY(1, 1), V),
+    CALL(setdomainname, IN_BY(1, 1), V),
+    CALL(iopl, V),
+    CALL(ioperm, V, V, V),
+    CALL(quotactl, V, PATH, V, ADDRESS),
     CALL(gettid, NONE),
     CALL(readahead, FD, V, V),
     CALL(setxattr, PATH, PATH, IN_BY(3, 1), V, V),
@@ -281,6 +288,7 @@ static const struct slc_syscall table[] = {
     CALL(sched_getaffinity, V, V, OUT_RESULT_OF(1, 1)),
     CALL(io_setup, V, OUT),
     CALL(io_destroy, V),
+    CALL(lookup_dcookie, V, OUT_RESULT, V),
     CALL(epoll_create, V),
     CALL(getdents64, FD, OUT_RESULT, V),
     CALL(set_tid_address, V),
@@ -308,7 +316,12 @@ static const struct slc_syscall table[] = {
     CALL(mq_unlink, PATH),
     CALL(mq_timedsend, FD, SENT(2), V, V, IN(TIMESPEC)),
     CALL(mq_timedreceive, FD, OUT_RESULT, V, OUT, IN(TIMESPEC)),
+    CALL(mq_notify, FD, IN(64)),
+    CALL(mq_getsetattr, FD, IN(64), OUT),
     CALL(waitid, V, V, OUT, V, OUT),
+    CALL(add_key, PATH, PATH, IN_BY(3, 1), V, V),
+    CALL(request_key, PATH, PATH, PATH, V),
+    CALL(keyctl, V, V, V, V, V),
     CALL(ioprio_set, V, V, V),
     CALL(ioprio_get, V, V),
     CALL(inotify_init, NONE),
@@ -360,6 +373,8 @@ static const struct slc_syscall table[] = {
     CALL(fanotify_mark, FD, V, V, V, PATH),
     CALL(prlimit64, V, V, IN(RLIMIT), OUT),
     CALL(name_to_handle_at, FD, PATH, IO(8), OUT, V),
+    CALL(open_by_handle_at, FD, IN(8), V),
+    CALL(clock_adjtime, V, IO(TIMEX)),
     CALL(syncfs, FD),
     CALL(sendmmsg, FD, SENT_MSG(2), V, V),
     CALL(setns, FD, V),
@@ -373,6 +388,8 @@ static const struct slc_syscall table[] = {
     CALL(seccomp, V, V, IN(16)),
     CALL(getrandom, OUT_RESULT, V, V),
     CALL(memfd_create, PATH, V),
+    CALL(bpf, V, IO_BY(2, 1), V),
+    CALL(userfaultfd, V),
     CALL(execveat, FD, PATH, ADDRESS, ADDRESS, V),
     CALL(membarrier, V, V, V),
     CALL(mlock2, ADDRESS, V, V),

@@ -902,6 +902,36 @@ static const char *signature(uint64_t number)
         return "dsvv";
     case SYS_tgkill:
         return "vvv";
+    case SYS_mq_notify:
+        return "d[64]";
+    case SYS_mq_getsetattr:
+        return "d[64]d";
+    case SYS_adjtimex:
+        return "[208]";
+    case SYS_clock_adjtime:
+        return "v[208]";
+    case SYS_add_key:
+        return "ss<vv";
+    case SYS_request_key:
+        return "sssv";
+    case SYS_keyctl:
+        return "vvvvv";
+    case SYS_modify_ldt:
+    case SYS_bpf:
+        return "v<v";
+    case SYS_quotactl:
+        return "vsvd";
+    case SYS_setdomainname:
+        return "<v";
+    case SYS_open_by_handle_at:
+        return "d[8]v";
+    case SYS_userfaultfd:
+    case SYS_iopl:
+        return "v";
+    case SYS_lookup_dcookie:
+        return "vdv";
+    case SYS_ioperm:
+        return "vvv";
     case SYS_getrandom:
         return "dvv";
     case SYS_prlimit64:

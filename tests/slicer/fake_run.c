@@ -214,6 +214,9 @@ static unsigned syscall_effects(const struct wetdbg *wet, const struct user_regs
     case SYS_recvmmsg:
         n = message_effects(wet, in, result, out);
         break;
+    case SYS_adjtimex:
+        out[n++] = (struct effect){in->rdi, 208, 208};
+        break;
     case SYS_pipe:
     case SYS_pipe2:
         out[n++] = (struct effect){in->rdi, 8, 8};
