@@ -18,11 +18,12 @@ enum slc_track_state {
 
 /* Who sent a byte that was delivered. */
 struct slc_sending {
-    bool is_known;    /* false: it came from outside */
-    wetdbg_time time; /* of the call; 0: the byte is in memory at `address` */
-    uint32_t sender;  /* of channels */
-    uint64_t offset;  /* in what it sent */
-    uint64_t address; /* where it was */
+    bool is_known;        /* false: it came from outside */
+    wetdbg_time received; /* of the call that delivered it */
+    wetdbg_time time;     /* of the call; 0: the byte is in memory at `address` */
+    uint32_t sender;      /* of channels */
+    uint64_t offset;      /* in what it sent */
+    uint64_t address;     /* where it was */
     uint8_t value;
 };
 
@@ -108,6 +109,8 @@ int slc_chase_step(struct slc_chase *chase, const struct wet_exec *exec,
 /* Passes something from outside the instructions; events come in reverse order. */
 int slc_chase_event(struct slc_chase *chase, size_t index);
 
+#define SLC_SYSCALL_BYTES 2 /* of the instruction */
+
 /* ---- through the kernel; slicer/origin/chase_passed.c ---- */
 
 /* The origin's, made when they are first asked for. 0 or an error. */
@@ -117,7 +120,7 @@ int slc_chase_channels(struct slc_chase *chase, struct slc_channels **channels);
 int slc_chase_received(struct slc_chase *chase, const struct evq_entry *entry,
                        const struct evq_op *op, uint64_t address, struct slc_sending *sending);
 
-/* Has a byte that was delivered go on, or end. */
+/* Has a byte that was delivered, and whose sender is known, go on. */
 void slc_chase_delivered(struct slc_track *track);
 
 /* Passes the begin of a call: bytes that it sent go on in its memory. 0 or an error. */

@@ -72,39 +72,48 @@ void slc_hop_set_call(struct wetdbg_hop *hop, const struct slc_call *call)
         hop->arg_count--;
 }
 
-/* Adds a track to the call of a task; its instruction will complete the hop, and the byte go on as
- * `sending` says. */
-static int gather_sent(struct gather *gather, unsigned i, uint32_t task,
-                       const struct slc_sending *sending)
+/* Adds a track to the call of a task; its instruction will complete the hop. */
+static int gather_call(struct gather *gather, unsigned i, uint32_t task)
 {
-    const struct slc_call *call = &gather->chase->calls[task];
-    struct slc_track *track = &gather->chase->tracks[i];
-    struct wetdbg_spot from = {.kind = sending->is_known && !sending->time ? WETDBG_SPOT_MEMORY
-                                                                           : WETDBG_SPOT_NONE,
-                               .address = sending->address};
     struct wetdbg_hop *hop = gather_hop(gather);
+    struct slc_track *track = &gather->chase->tracks[i];
+    const struct slc_call *call = &gather->chase->calls[task];
 
     if (!hop)
         return -ENOMEM;
-    if (from.kind == WETDBG_SPOT_NONE)
-        from.address = 0;
-    if (hop->bytes == 0 && sending->is_known) {
-        hop->writer = sending->time;
-        hop->writer_address = sending->time ? sending->address : 0;
-    }
-    slc_hop_add(hop, i, track->spot, from);
+    slc_hop_add(hop, i, track->spot, (struct wetdbg_spot){0});
     slc_hop_set_call(hop, call);
     track->state = SLC_TRACK_CALL;
     track->spot.task = task;
     track->hop = gather->hop;
-    track->sending = *sending;
     return 0;
 }
 
-static int gather_call(struct gather *gather, unsigned i, uint32_t task)
+/* Adds a track to the call that delivered what the run itself had sent. It goes on at once: who sent
+ * it may have done so while the call waited. */
+static int gather_back(struct gather *gather, unsigned i, uint32_t task,
+                       const struct slc_sending *sending)
 {
-    const struct slc_sending outside = {.is_known = false};
-    return gather_sent(gather, i, task, &outside);
+    const struct evq_regs *regs = evq_entry_loads(gather->event->entry);
+    struct slc_track *track = &gather->chase->tracks[i];
+    struct wetdbg_spot from = {0};
+    struct wetdbg_hop *hop = gather_hop(gather);
+
+    if (!hop)
+        return -ENOMEM;
+    if (!sending->time)
+        from = (struct wetdbg_spot){.kind = WETDBG_SPOT_MEMORY, .address = sending->address};
+    if (hop->bytes == 0) {
+        hop->writer = sending->time;
+        hop->writer_address = sending->time ? sending->address : 0;
+        hop->time = sending->received;
+        hop->pc = regs ? regs->r[EVQ_RIP] - SLC_SYSCALL_BYTES : 0;
+    }
+    slc_hop_add(hop, i, track->spot, from);
+    slc_hop_set_call(hop, &gather->chase->calls[task]);
+    track->sending = *sending;
+    slc_chase_delivered(track);
+    return 0;
 }
 
 /* ---- memory ---- */
@@ -142,7 +151,11 @@ static int pass_byte(struct gather *gather, unsigned i, uint32_t task,
         *last = sending;
     }
     bool is_first = !gather->has_hop;
-    err = task == UNKNOWN_TASK ? gather_end(gather, i) : gather_sent(gather, i, task, &sending);
+    if (task == UNKNOWN_TASK)
+        err = gather_end(gather, i);
+    else
+        err = sending.is_known ? gather_back(gather, i, task, &sending)
+                               : gather_call(gather, i, task);
     if (err || !is_first)
         return err;
     struct wetdbg_hop *hop = gather_hop(gather);

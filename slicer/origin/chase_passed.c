@@ -88,7 +88,10 @@ static int find_received(struct slc_channels *channels, uint32_t receiver, const
     if (err || !slc_buffers_offset(&buffers, address, &offset))
         return err;
     err = value_of(channels, receiver, op, address, offset, &is_known, &value);
-    return err || !is_known ? err : find_source(channels, receiver, offset, value, sending);
+    if (!err && is_known)
+        err = find_source(channels, receiver, offset, value, sending);
+    sending->received = slc_channels_call(channels, receiver)->time;
+    return err;
 }
 
 int slc_chase_received(struct slc_chase *chase, const struct evq_entry *entry,
@@ -113,9 +116,8 @@ void slc_chase_delivered(struct slc_track *track)
     const struct wetdbg_spot memory = {.kind = WETDBG_SPOT_MEMORY,
                                        .address = track->sending.address};
 
-    if (!track->sending.is_known)
-        track->state = SLC_TRACK_DONE;
-    else if (track->sending.time)
+    assert(track->sending.is_known);
+    if (track->sending.time)
         track->state = SLC_TRACK_HELD;
     else
         slc_track_move(track, memory);
@@ -134,7 +136,7 @@ struct sending_hop {
 static int add_to_hop(struct sending_hop *is, unsigned i, struct wetdbg_spot from)
 {
     const struct evq_regs *regs = evq_entry_regs(is->event->entry);
-    uint64_t pc = regs ? regs->r[EVQ_RIP] - 2 : 0; /* of the `syscall` before it */
+    uint64_t pc = regs ? regs->r[EVQ_RIP] - SLC_SYSCALL_BYTES : 0;
     struct slc_call call = is->chase->calls[is->event->task];
     struct wetdbg_hop *hop;
 
@@ -166,8 +168,10 @@ static int pass_on(struct sending_hop *is, unsigned i)
     if (!err)
         err = find_source(channels, track->sending.sender, track->sending.offset,
                           track->sending.value, &track->sending);
-    if (!err)
+    if (!err && track->sending.is_known)
         slc_chase_delivered(track);
+    else if (!err)
+        track->state = SLC_TRACK_DONE;
     return err;
 }
 

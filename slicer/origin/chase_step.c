@@ -381,7 +381,7 @@ static void complete_calls(struct step *step)
         struct wetdbg_hop *hop = &origin->hops[track->hop];
         hop->time = step->time;
         hop->pc = step->statement->pc;
-        slc_chase_delivered(track);
+        track->state = SLC_TRACK_DONE;
     }
     slc_chase_sum(step->chase);
 }

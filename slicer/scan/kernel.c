@@ -479,14 +479,18 @@ int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t 
             return entry->kind == EVQ_SYSCALL_ENTER ? handler_ended(scan, task, entry) : 0;
         if (entry->kind == EVQ_SYSCALL_EXIT)
             pass_segment_base(task, entry, regs);
-        return pass_ops(scan, task, entry, &clip);
+        err = pass_ops(scan, task, entry, &clip);
+        if (!err && entry->kind == EVQ_SYSCALL_EXIT)
+            err = slc_passed_end(scan, task, event->time);
+        return err;
     case EVQ_TASK_EXIT: /* the kernel tells who waits for the thread, or for its locks */
         return pass_ops(scan, task, entry, &clip);
     case EVQ_OPS:
         if (regs && slc_entry_calls_handler(entry, regs))
             return handler_began(scan, task, event, index, regs);
-        return pass_ops(scan, slc_event_is_of_call(scan->interval, index) ? task : NULL, entry,
-                        &clip);
+        err =
+            pass_ops(scan, slc_event_is_of_call(scan->interval, index) ? task : NULL, entry, &clip);
+        return err ? err : slc_passed_end(scan, task, event->time);
     default:
         return pass_ops(scan, NULL, entry, &clip);
     }

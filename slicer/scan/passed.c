@@ -168,6 +168,7 @@ static int receive(struct slc_scan *scan, struct slc_task *task, struct delivery
 {
     delivery->transfer = slc_channels_call(delivery->channels, delivery->receiver);
     delivery->source = (struct slc_source){.size = 0};
+    task->carried_for = delivery->transfer->time;
     bool is_mapping = delivery->transfer->kind == SLC_TRANSFER_MAP;
     if (is_mapping != (delivery->op->op == EVQ_OP_MAP) ||
         (!is_mapping && delivery->op->op != EVQ_OP_WRITE))
@@ -227,6 +228,25 @@ int slc_passed_want(struct slc_scan *scan, struct slc_task *task, struct slc_wan
         err = carried->is_place ? hold(scan, carried, want)
                                 : slc_memory_add(&scan->memory, carried->at, 1, want);
     }
+    return err;
+}
+
+int slc_passed_end(struct slc_scan *scan, struct slc_task *task, wetdbg_time ended)
+{
+    struct slc_want best = task->pending;
+
+    if (!task->carried_count || task->carried_for >= ended)
+        return 0;
+    for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
+        unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * INS_RAX + p;
+        if (!slc_regs_has(&task->regs, loc))
+            continue;
+        const struct slc_want result = slc_regs_nearest(&task->regs, loc);
+        slc_want_merge(&best, &result);
+    }
+    struct slc_want want = {.user = task->carried_for, .distance = best.distance + 1};
+    int err = slc_passed_want(scan, task, &want);
+    task->carried_count = 0;
     return err;
 }
 

@@ -47,6 +47,13 @@ static inline bool slc_held_is_empty(const struct slc_held *held)
 int slc_passed_receive(struct slc_scan *scan, struct slc_task *task, const struct evq_entry *entry,
                        const struct evq_op *op, uint64_t first, uint64_t end);
 
+/*
+ * To be called when a call's end has been passed that came at `ended`. Of a call that waited, what it
+ * carried is wanted at once: who sent it may have done so after the call was made, and is met before
+ * its instruction. That instruction's wants are known: of what the kernel wrote, and of its result.
+ */
+int slc_passed_end(struct slc_scan *scan, struct slc_task *task, wetdbg_time ended);
+
 /* Passes the begin of a call: what is held of its bytes makes the call wanted. 0 or an error. */
 int slc_passed_send(struct slc_scan *scan, struct slc_task *task, wetdbg_time time);
 

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A thread reads what another one writes: it waits for the first bytes, and later the writer for it, since
+ * there is room for a page only. What came through goes into a sum.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MUCH 6000
+#define PAGE 4096
+
+static int fds[2];
+static char much[MUCH], got[MUCH];
+static volatile unsigned sum;
+
+static void *reader(void *arg)
+{
+    size_t done = 0;
+
+    (void)arg;
+    while (done < MUCH) {
+        ssize_t count = read(fds[0], got + done, 1700);
+        if (count <= 0)
+            break;
+        sum = sum * 3 + (unsigned)count + (unsigned)got[done];
+        done += (size_t)count;
+    }
+    return NULL;
+}
+
+static void fill(unsigned from, unsigned end, char value)
+{
+    for (unsigned i = from; i < end; i += 97)
+        much[i] = (char)(value + (char)i);
+}
+
+int main(void)
+{
+    pthread_t thread;
+
+    if (pipe(fds) || fcntl(fds[1], F_SETPIPE_SZ, PAGE) < 0 ||
+        pthread_create(&thread, NULL, reader, NULL))
+        return 1;
+    fill(0, 10, 1);
+    for (volatile unsigned i = 0; i < 500; i++)
+        ;
+    if (write(fds[1], much, 10) != 10)
+        return 2;
+    fill(10, MUCH, 2);
+    if (write(fds[1], much + 10, MUCH - 10) != MUCH - 10)
+        return 3;
+    pthread_join(thread, NULL);
+    for (unsigned i = 0; i < MUCH; i += 5)
+        sum = sum * 3 + (unsigned char)got[i];
+    return sum == 0;
+}
