@@ -44,6 +44,7 @@ uint32_t wet_node_limit(const struct wetdbg *wet);
  * struct ins_info, effective address before the instruction, segment base included; except
  *  - INS_MEM_REP statements have 3 more after their operands: rcx before, rcx after, and the
  *    first operand's address register after (which gives the direction);
+ *  - a cmov has one more after its operand: 1 if it took it, 0 if it kept its destination;
  *  - INS_MEM_LANES with a VSIB index: 1 + 16 slots: base + disp, then the index vector and the
  *    mask as raw 64-byte images (8 slots each).
  */

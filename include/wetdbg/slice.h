@@ -25,7 +25,7 @@
  *    in between is bypassed: r after the pop is r before the push. (options.no_bypass shows them.)
  *  - Of a gather that a fault interrupted, and that went on after a handler, lanes which were not left to be
  *    loaded then are taken to have been loaded before, chosen by its mask or not.
- *  - A cmov takes its flags and both operands: flags are not in the trace.
+ *  - A cmov takes its flags and the operand that it chose.
  *  - The control parent of an instance is the most recent earlier instance, in the same stack
  *    frame, of a branch on which its instruction is statically control dependent (see
  *    wetdbg_controllers(): a branch that guards a call of exit, abort, longjmp or another function

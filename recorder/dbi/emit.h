@@ -317,6 +317,16 @@ static inline void emit_store_imm(struct emit *e, unsigned base, int32_t disp, u
     emit_u32(e, imm);
 }
 
+/* setcc byte gs:[base32 + disp]: the low four bits of a jcc's opcode tell of what */
+static inline void emit_set_gs_narrow(struct emit *e, unsigned condition, unsigned base,
+                                      int32_t disp)
+{
+    EMIT_RAW(e, EMIT_GS, EMIT_NARROW);
+    emit_u8(e, emit_rex(0, 0, -1, (int)base));
+    EMIT_RAW(e, 0x0f, (uint8_t)(0x90 | (condition & 15)));
+    emit_memory(e, 0, (int)base, -1, 1, disp);
+}
+
 /* mov qword gs:[base32 + disp], imm, which is extended by its sign */
 static inline void emit_store_imm_gs_narrow(struct emit *e, unsigned base, int32_t disp,
                                             uint32_t imm)

@@ -27,6 +27,8 @@ struct form {
     uint8_t disp_bytes;
     uint8_t target_bytes; /* of a direct branch */
     uint8_t mem_count;
+    uint8_t condition;
+    bool is_cmov;
     bool has_mems; /* operands are known */
     uint8_t kinds[FORM_MEMS];
     struct ins_mem mems[FORM_MEMS];
@@ -226,6 +228,8 @@ static void form_keep(struct dbi_forms *forms, uint64_t key, const struct dbi_in
                         .traits = insn->is,
                         .disp_bytes = (uint8_t)disp_bytes,
                         .target_bytes = (uint8_t)target_bytes,
+                        .condition = insn->info.condition,
+                        .is_cmov = insn->info.flags & INS_IS_CMOV,
                         .has_mems = !insn->is.has_memory};
     if (insn->is.has_memory && detail == DBI_DETAIL_MEMORY) {
         made.has_mems = true;
@@ -251,6 +255,8 @@ static void form_use(const struct form *form, struct dbi_insn *insn, uint64_t pc
         insn->target = pc + length +
                        (uint64_t)number_at(bytes + length - form->target_bytes, form->target_bytes);
     insn->info.mem_count = 0;
+    insn->info.flags = form->is_cmov ? INS_IS_CMOV : 0;
+    insn->info.condition = form->condition;
     if (detail == DBI_DETAIL_NONE)
         return;
     insn->info.mem_count = form->mem_count;

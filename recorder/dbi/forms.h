@@ -17,7 +17,8 @@ struct dbi_forms *dbi_forms_new(void);
 void dbi_forms_free(struct dbi_forms *forms);
 
 /*
- * As dbi_insn_decode(), but with DBI_DETAIL_MEMORY insn->info has nothing but the memory operands.
+ * As dbi_insn_decode(), but with DBI_DETAIL_MEMORY insn->info has nothing but the memory operands, and
+ * what it says of a cmov.
  */
 int dbi_forms_decode(struct dbi_forms *forms, struct dbi_insn *insn, uint64_t pc,
                      const uint8_t *bytes, size_t available, enum dbi_detail detail);

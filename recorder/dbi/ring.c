@@ -57,6 +57,18 @@ static void collect_address(struct work *w, unsigned at, const struct ins_mem *m
     w->word++;
 }
 
+/* Which operand a cmov takes. Its flags are the program's here, and no flag changes. */
+static void collect_choice(struct work *w, const struct ins_info *info)
+{
+    int32_t off = dbi_word_off(w, w->word);
+
+    if (!slot_next(w))
+        return;
+    emit_store_imm_gs_narrow(w->e, R15, off, 0);
+    emit_set_gs_narrow(w->e, info->condition, R15, off);
+    w->word++;
+}
+
 void dbi_ring_before(struct work *w, unsigned at)
 {
     const struct ins_info *info = &w->code->insns[at].info;
@@ -72,6 +84,8 @@ void dbi_ring_before(struct work *w, unsigned at)
     }
     if (rep)
         dbi_ring_store(w, w->word, INS_RCX);
+    if (info->flags & INS_IS_CMOV)
+        collect_choice(w, info);
 }
 
 void dbi_ring_after(struct work *w, unsigned at)

@@ -34,7 +34,7 @@
  *    INS_FLOW_STACK, with empty use sets. rsp as base of an address gives no address use.
  *  - A cmov is two flows: one INS_FLOW_TAKEN (source to destination), one INS_FLOW_NOT_TAKEN (the
  *    destination's own old value). Exactly one applies, by ins_condition_holds(info->condition,
- *    ...); a reader that does not know the flags takes both.
+ *    ...), or by the slots of an execution (ins_skipped_flow()).
  *  - What control flow depends on is a flow without definitions, marked INS_FLOW_BRANCH.
  *  - Places are the pieces below, and a flow is as precise as its sets; only copies (INS_FLOW_COPIES)
  *    say for each byte where it comes from.

@@ -12,7 +12,7 @@ unsigned ins_slot_count(const struct ins_info *info)
         slots += info->mems[m].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64) ? 16 : 0;
         is_rep |= (info->mems[m].flags & INS_MEM_REP) != 0;
     }
-    return slots + (is_rep ? 3 : 0);
+    return slots + (is_rep ? 3 : 0) + (info->flags & INS_IS_CMOV ? 1 : 0);
 }
 
 static struct ins_range rep_range(const struct ins_info *info, unsigned operand,

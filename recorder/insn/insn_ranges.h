@@ -10,7 +10,16 @@ struct ins_range {
     uint64_t size_bytes;
 };
 
-/* How many slots (words of 8 bytes) an execution of the instruction has. */
+/* The flow of a cmov that did not apply, as a bit of ins_flow.kinds: `slots` are those of its execution, whose last
+ * one says whether it took its operand. 0 for other instructions. */
+static inline unsigned ins_skipped_flow(const struct ins_info *info, const uint64_t *slots)
+{
+    if (!(info->flags & INS_IS_CMOV))
+        return 0;
+    return slots[info->mem_count] & 1 ? INS_FLOW_NOT_TAKEN : INS_FLOW_TAKEN;
+}
+
+/* How many slots (words of 8 bytes) an execution of the instruction has: see struct wet_exec. */
 unsigned ins_slot_count(const struct ins_info *info);
 
 /* A 512-bit vector of 32-bit indices. */

@@ -339,22 +339,6 @@ static int pass_flow(struct step *step, const struct ins_flow *flow)
 
 /* ---- cmov ---- */
 
-/* The one of a cmov's two flows that applied. */
-static int chosen_flow(struct step *step, unsigned *skipped)
-{
-    struct wetdbg_state *state;
-    int err = wetdbg_state_open(step->chase->wet, step->time, &state);
-
-    if (err)
-        return err;
-    const struct evq_regs *regs = wet_state_regs(state);
-    bool is_taken =
-        ins_condition_holds(step->info->condition, regs->r[EVQ_EFLAGS], regs->r[EVQ_RCX]);
-    *skipped = is_taken ? INS_FLOW_NOT_TAKEN : INS_FLOW_TAKEN;
-    wetdbg_state_close(state);
-    return 0;
-}
-
 static bool hits_any(const struct step *step)
 {
     struct hit hit;
@@ -405,8 +389,7 @@ int slc_chase_step(struct slc_chase *chase, const struct wet_exec *exec,
         complete_calls(&step);
     if (!hits_any(&step))
         return 0;
-    if (step.info->flags & INS_IS_CMOV)
-        err = chosen_flow(&step, &skipped);
+    skipped = ins_skipped_flow(step.info, step.slots + step.statement->slot);
     for (unsigned f = 0; f < step.info->flow_count && !err; f++)
         if (!(step.info->flows[f].kinds & skipped))
             err = pass_flow(&step, &step.info->flows[f]);

@@ -56,8 +56,9 @@ static inline int hit_store(struct slc_scan *scan, struct slc_task *task,
     return 0;
 }
 
+/* Of those flows that are `possible`. */
 static inline unsigned hit_ways(const struct slc_op *op, const struct slc_regs *regs,
-                                const struct hit *hit, bool is_control)
+                                const struct hit *hit, bool is_control, unsigned possible)
 {
     unsigned ways = 0, words = WORDS(op);
 
@@ -70,7 +71,7 @@ static inline unsigned hit_ways(const struct slc_op *op, const struct slc_regs *
         if (found || (hit->store && way->has_store) || (is_control && way->is_branch))
             ways |= 1u << f;
     }
-    return ways;
+    return ways & possible;
 }
 
 /* ---- step 3 ---- */
@@ -203,7 +204,9 @@ static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet
     uint64_t wanted[INS_FLOW_MAX];
     int err = 0;
 
-    hit->ways = hit_ways(op, regs, hit, is_control);
+    hit->ways = hit_ways(op, regs, hit, is_control, slc_op_flows(op, place.slots));
+    if (op->taken && scan->draft)
+        scan->draft->choices |= UINT64_C(1) << s % 64;
     for (unsigned f = 0; hit->ways >> f; f++)
         if (hit->ways >> f & 1 && op->ways[f].is_move)
             wanted[f] = wanted_bytes(&op->ways[f], regs, hit);

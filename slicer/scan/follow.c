@@ -88,6 +88,7 @@ struct instance {
     uint32_t task;
     int8_t pushed, popped; /* callee-saved register, or -1 */
     uint64_t pop_slot;
+    unsigned skipped; /* kind of the flow that did not apply */
     /* Of a call: what it wrote is wanted, or what it sent. */
     bool has_written, has_sent;
 };
@@ -385,15 +386,15 @@ static int want_made(struct slc_scan *scan, const struct slc_seed *seed)
     return err;
 }
 
-static void hit_seed(struct slc_hits *hits, const struct slc_seed *seed,
-                     const struct ins_info *info)
+static void hit_seed(struct slc_hits *hits, const struct slc_seed *seed, const struct instance *in)
 {
+    const struct ins_info *info = in->info;
     struct slc_want want = {.distance = 0, .edge = WETDBG_EDGE_NONE, .force = seed->force};
 
     slc_hit(hits, &want, INS_LOC_COUNT, 0);
     hits->is_guard = false;
     for (unsigned f = 0; f < info->flow_count; f++)
-        if (seed->uses == SLC_USES_ALL ||
+        if ((seed->uses == SLC_USES_ALL && !(info->flows[f].kinds & in->skipped)) ||
             (seed->uses == SLC_USES_BRANCH && info->flows[f].kinds & INS_FLOW_BRANCH))
             hits->whole |= 1u << f;
 }
@@ -409,6 +410,8 @@ static int collect(struct slc_scan *scan, struct slc_task *task, const struct in
 
     for (unsigned f = 0; f < info->flow_count && !err; f++) {
         const struct ins_flow *flow = &info->flows[f];
+        if (flow->kinds & in->skipped)
+            continue;
         if (is_control && flow->kinds & INS_FLOW_BRANCH)
             hits->whole |= 1u << f;
         hits->bytes[f] = 0;
@@ -431,6 +434,7 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
                           .pushed = node->pushed[statement],
                           .has_written = task->call_wrote,
                           .has_sent = task->call_sent};
+    in.skipped = ins_skipped_flow(in.info, in.slots + in.statement->slot);
     in.popped = (int8_t)slc_restored_register(node, statement, in.slots, &in.pop_slot);
     assert(statement < node->statement_count && (!scan->draft || scan->draft->is_void));
     task->call_wrote = task->call_sent = false;
@@ -443,7 +447,7 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
         return err;
     drop_defined(scan, task, &in);
     if (seed)
-        hit_seed(hits, seed, in.info);
+        hit_seed(hits, seed, &in);
     if (hits->best.distance == SLC_NOT_WANTED)
         return 0;
     uint32_t pc_index = node->pc_index[statement];

@@ -163,12 +163,12 @@ static bool pops_hold(struct slc_scan *scan, const struct slc_memo *memo, const 
 /* `fixed`: so many words the key has at least. */
 __attribute__((always_inline)) static inline struct slc_memo *
 memo_find(struct slc_memos *memos, const struct slc_memo_key *key, const uint64_t *slots,
-          unsigned fixed)
+          unsigned fixed, uint64_t chosen)
 {
     struct slc_memo **link = &memos->first;
 
     for (struct slc_memo *memo; (memo = *link); link = &memo->next) {
-        uint64_t differs = 0;
+        uint64_t differs = (chosen ^ memo->chosen) & memo->choices;
         for (unsigned i = 0; i < fixed; i++)
             differs |= memo->key[i] ^ key->words[i];
         if (differs) /* or there are as many words, which the first one says */
@@ -318,7 +318,8 @@ exec_shape(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *
         return 0;
     if (found == FOUND_UNKEYED)
         return exec_fast(scan, task, exec, node, is_control);
-    struct slc_memo *memo = memo_find(&node->memos, &key, slots, 1 + 3 * words + stores);
+    uint64_t chosen = node->compiled.choice_count ? slc_op_list_chosen(&node->compiled, slots) : 0;
+    struct slc_memo *memo = memo_find(&node->memos, &key, slots, 1 + 3 * words + stores, chosen);
     if (memo && (!memo->pop_count ||
                  pops_hold(scan, memo, slots, scan->interval->first_time + exec->time_off)))
         return memo_apply(scan, task, exec, memo, words);

@@ -12,7 +12,8 @@
  *
  * Addresses are not in the key, so that one thing more has to be the same: which operands overlap
  * (a load makes bytes wanted that an earlier store of the node wrote). Pairs of operands for which
- * that matters, and of which the code does not tell, are compared at each execution. So is whether
+ * that matters, and of which the code does not tell, are compared at each execution. So is which
+ * operands those cmovs took that define something wanted, and whether
  * pops can be passed by (slicer/scan/bypass.h) as they were.
  */
 #ifndef SLICER_SCAN_MEMO_H
@@ -65,6 +66,8 @@ struct slc_memo {
     struct slc_memo *next; /* of the same node */
     uint64_t members;      /* bit s: statement s is in the slice */
     uint64_t hits;         /* since its counts were collected */
+    uint64_t choices,
+        chosen; /* cmovs that mattered, as bits of their statements, and what they did */
     wetdbg_time first_time, last_time;
     struct slc_memo *next_used;
     const struct slc_node *node;
@@ -89,6 +92,7 @@ struct slc_memos {
 struct slc_draft {
     bool is_void; /* something was met that no key tells */
     uint64_t members;
+    uint64_t choices; /* bit s: what statement s, a cmov, took mattered */
     unsigned step_count, class_count;
     struct slc_step steps[SLC_MEMO_STEPS_MAX];
     uint32_t classes[SLC_MEMO_CLASS_MAX];

@@ -152,7 +152,7 @@ static void outcome_make(struct outcome *outcome, const struct slc_regs *regs)
 /* The lists behind it go from those of the largest elements to those of the smallest. */
 static int memo_keep(struct slc_node *node, const struct slc_memo_key *key,
                      const struct slc_draft *draft, const struct outcome *outcome,
-                     const struct meetings *meetings)
+                     const struct meetings *meetings, uint64_t chosen)
 {
     struct slc_memo *memo;
     size_t key_bytes = key->count * sizeof(*memo->key);
@@ -184,6 +184,8 @@ static int memo_keep(struct slc_node *node, const struct slc_memo_key *key,
     memo->class_count = (uint8_t)draft->class_count;
     memo->node = node;
     memo->members = draft->members;
+    memo->choices = draft->choices;
+    memo->chosen = chosen & draft->choices;
     for (unsigned k = 0; k < draft->step_count; k++)
         memo->pop_count += draft->steps[k].kind == SLC_STEP_POP;
     memo->next = node->memos.first;
@@ -212,7 +214,8 @@ int slc_memo_make(struct slc_scan *scan, struct slc_task *task, const struct wet
     outcome_make(&outcome, regs);
     if (!err && !draft.is_void && outcome.odd_count <= SLC_MEMO_ODD_MAX &&
         meetings_find(&meetings, node, slots, key->met, &draft)) {
-        err = memo_keep(node, key, &draft, &outcome, &meetings);
+        err = memo_keep(node, key, &draft, &outcome, &meetings,
+                        slc_op_list_chosen(&node->compiled, slots));
         if (!err)
             err = wd_checked(slc_memo_validate(node->memos.first, scan->code->class_count));
     }
@@ -247,6 +250,9 @@ int slc_memo_validate(const struct slc_memo *memo, uint32_t class_count)
     if (node->statement_count < 64 && memo->members >> node->statement_count)
         return wd_fail_defect("a memo has members %#llx of %u statements",
                               (unsigned long long)memo->members, node->statement_count);
+    if (memo->chosen & ~memo->choices)
+        return wd_fail_defect("a memo has choices %#llx of %#llx", (unsigned long long)memo->chosen,
+                              (unsigned long long)memo->choices);
     for (unsigned k = 0; k < memo->meeting_count; k++)
         if (memo->meetings[k].store_slot >= node->wet->slot_count ||
             memo->meetings[k].slot >= node->wet->slot_count)

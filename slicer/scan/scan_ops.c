@@ -107,6 +107,11 @@ static void compile_op(struct slc_op *op, struct slc_way *ways,
         is_plain = compile_way(&ways[f], info, f, follows_address);
         op->flags |= ways[f].is_branch ? SLC_OP_BRANCH : 0;
     }
+    op->choice_slot = (uint16_t)(statement->slot + info->mem_count);
+    for (unsigned f = 0; f < info->flow_count && info->flags & INS_IS_CMOV; f++) {
+        op->taken |= (uint8_t)((info->flows[f].kinds & INS_FLOW_TAKEN ? 1u : 0) << f);
+        op->kept |= (uint8_t)((info->flows[f].kinds & INS_FLOW_NOT_TAKEN ? 1u : 0) << f);
+    }
     for (unsigned f = 0; f < info->flow_count; f++)
         for (unsigned i = 0; i < 4; i++) {
             op->word[i].defines |= info->flows[f].defs.bits[i];
@@ -120,13 +125,17 @@ static void compile_op(struct slc_op *op, struct slc_way *ways,
 
 int slc_op_list_make(struct slc_op_list *list, const struct wet_node *node, bool follows_address)
 {
-    size_t way_count = 0;
+    size_t way_count = 0, choices = 0;
 
-    for (uint32_t s = 0; s < node->statement_count; s++)
+    for (uint32_t s = 0; s < node->statement_count; s++) {
         way_count += node->statements[s].info->flow_count;
+        choices += (node->statements[s].info->flags & INS_IS_CMOV) != 0;
+    }
+    list->choice_count = 0;
+    list->choices = choices ? malloc(choices * sizeof(*list->choices)) : NULL;
     list->ops = malloc(node->statement_count * sizeof(*list->ops));
     list->ways = malloc((way_count + 1) * sizeof(*list->ways));
-    if (!list->ops || !list->ways) {
+    if (!list->ops || !list->ways || (choices && !list->choices)) {
         slc_op_list_free(list);
         return -ENOMEM;
     }
@@ -134,6 +143,8 @@ int slc_op_list_make(struct slc_op_list *list, const struct wet_node *node, bool
     for (uint32_t s = 0; s < node->statement_count; s++) {
         compile_op(&list->ops[s], ways, &node->statements[s], follows_address);
         ways += node->statements[s].info->flow_count;
+        if (node->statements[s].info->flags & INS_IS_CMOV)
+            list->choices[list->choice_count++] = (struct slc_choice){s, list->ops[s].choice_slot};
     }
     return 0;
 }
@@ -142,5 +153,6 @@ void slc_op_list_free(struct slc_op_list *list)
 {
     free(list->ops);
     free(list->ways);
+    free(list->choices);
     *list = (struct slc_op_list){0};
 }

@@ -47,14 +47,42 @@ struct slc_op {
     uint16_t store_slot;
     uint8_t store_bytes;   /* up to 64 */
     uint8_t load_bytes[4]; /* of each operand, up to 64 */
+    uint8_t taken, kept;   /* of a cmov: bit f: flow f, if it took its operand; if it did not */
+    uint16_t choice_slot;  /* ... that says which */
     uint32_t klass;        /* control class, or SLC_UNKNOWN */
     uint32_t pc_index;     /* in code's pcs */
+};
+
+/* A cmov. */
+struct slc_choice {
+    uint32_t statement;
+    uint16_t slot;
 };
 
 struct slc_op_list {
     struct slc_op *ops;
     struct slc_way *ways;
+    struct slc_choice *choices;
+    uint32_t choice_count;
 };
+
+/* The flows of an execution that may apply, as bits. */
+static inline unsigned slc_op_flows(const struct slc_op *op, const uint64_t *slots)
+{
+    if (!op->taken)
+        return UINT32_MAX;
+    return slots[op->choice_slot] & 1 ? ~(unsigned)op->kept : ~(unsigned)op->taken;
+}
+
+/* What the cmovs of an execution did: bit s: that of statement s, below 64, took its operand. */
+static inline uint64_t slc_op_list_chosen(const struct slc_op_list *list, const uint64_t *slots)
+{
+    uint64_t chosen = 0;
+
+    for (uint32_t i = 0; i < list->choice_count; i++)
+        chosen |= (slots[list->choices[i].slot] & 1) << (list->choices[i].statement % 64);
+    return chosen;
+}
 
 /* Compiles a node's statements; to be freed with slc_op_list_free(). 0 or -ENOMEM. */
 int slc_op_list_make(struct slc_op_list *list, const struct wet_node *node, bool follows_address);

@@ -1026,6 +1026,16 @@ static unsigned segment_base_set(const struct brute *b, wetdbg_time t)
     return base;
 }
 
+/* Whether a flow is the half of a cmov that did not happen. */
+static bool is_other_half(const struct brute *b, wetdbg_time t, unsigned f)
+{
+    const struct fake_step *step = fake_step(b->wet, t);
+    bool took = fake_slots(b->wet)[step->slot_off + step->info->mem_count];
+
+    return step->info->flags & INS_IS_CMOV &&
+           step->info->flows[f].kinds & (took ? INS_FLOW_NOT_TAKEN : INS_FLOW_TAKEN);
+}
+
 static void step_data(struct brute *b, wetdbg_time t, bool bypass)
 {
     const struct ins_info *info = fake_step(b->wet, t)->info;
@@ -1037,7 +1047,8 @@ static void step_data(struct brute *b, wetdbg_time t, bool bypass)
         memcpy(kept, before, sizeof(kept));
     for (unsigned f = 0; f < info->flow_count; f++) {
         b->instances[t].uses[f] = b->uses.count;
-        use_flow(b, t, info, f);
+        if (!is_other_half(b, t, f))
+            use_flow(b, t, info, f);
     }
     for (unsigned f = info->flow_count; f <= INS_FLOW_MAX + 2; f++) {
         b->instances[t].uses[f] = b->uses.count;
@@ -1046,7 +1057,8 @@ static void step_data(struct brute *b, wetdbg_time t, bool bypass)
     }
     note_push(b, t);
     for (unsigned f = 0; f < info->flow_count; f++)
-        define_flow(b, t, info, f);
+        if (!is_other_half(b, t, f))
+            define_flow(b, t, info, f);
     if (before)
         memcpy(&b->now->regs[gpr_place((unsigned)reg)], kept, sizeof(kept));
     unsigned base = info->klass == INS_SYSCALL ? segment_base_set(b, t) : INS_LOC_COUNT;

@@ -103,6 +103,22 @@ static void keep_undo(struct wetdbg *wet, uint64_t address, uint64_t size)
     free(bytes);
 }
 
+/* Whether the condition with the low four bits of a jcc's opcode holds. */
+static bool holds(unsigned condition, uint64_t flags)
+{
+    bool carry = flags & 1, parity = flags >> 2 & 1, zero = flags >> 6 & 1, sign = flags >> 7 & 1,
+         overflow = flags >> 11 & 1;
+    const bool is[] = {overflow,
+                       carry,
+                       zero,
+                       carry || zero,
+                       sign,
+                       parity,
+                       sign != overflow,
+                       zero || sign != overflow};
+    return is[condition / 2 % 8] != condition % 2;
+}
+
 /* Slots of an instruction that is about to run; those of a rep instruction are finished after. */
 static void begin_step(struct wetdbg *wet, uint32_t slot, const struct code *code,
                        const struct user_regs_struct *r)
@@ -130,6 +146,8 @@ static void begin_step(struct wetdbg *wet, uint32_t slot, const struct code *cod
         }
         keep_undo(wet, address, size);
     }
+    if (code->info.flags & INS_IS_CMOV)
+        PUSH(wet->slots, holds(code->info.condition, r->eflags));
 }
 
 static void end_step(struct wetdbg *wet, const struct user_regs_struct *before,

@@ -130,6 +130,54 @@ static void state_agrees_with_the_slots_of_its_interval(void **state)
     assert_true(checked > 20);
 }
 
+#define CMOVS 60
+
+/* Checks some of an interval's cmovs, at most `count` of them, against the flags of the states before them; how often
+ * they took their operands goes to *taken. Returns how many. */
+static unsigned cmovs_check(struct wetdbg *wet, const struct wet_interval *interval, unsigned count,
+                            unsigned *taken)
+{
+    struct wetdbg_state *state;
+    unsigned checked = 0;
+
+    ok(wetdbg_state_open(wet, interval->first_time, &state));
+    for (size_t i = 0; i < interval->exec_count && checked < count; i += 7) {
+        const struct wet_exec *exec = &interval->execs[i];
+        const struct wet_node *node = wet_get_node(wet, exec->node);
+        for (uint32_t s = 0; s < node->statement_count && checked < count; s++) {
+            const struct ins_info *info = node->statements[s].info;
+            const uint64_t *slots = interval->slots + exec->slot_off + node->statements[s].slot;
+            wetdbg_time time = interval->first_time + exec->time_off + s;
+            if (!(info->flags & INS_IS_CMOV))
+                continue;
+            if (time > interval->first_time)
+                ok(wetdbg_state_advance(state, time));
+            const struct evq_regs *regs = wet_state_regs(state);
+            assert_int_equal(regs->r[EVQ_RIP], node->statements[s].pc);
+            assert_int_equal(slots[info->mem_count],
+                             ins_condition_holds(info->condition, regs->r[EVQ_EFLAGS], 0));
+            *taken += slots[info->mem_count] != 0;
+            checked++;
+        }
+    }
+    wetdbg_state_close(state);
+    return checked;
+}
+
+static void the_slot_of_a_cmov_says_what_it_took(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct wetdbg *wet = fixture->whole;
+    unsigned checked = 0, taken = 0;
+    for (uint64_t k = 0; k < wetdbg_get_info(wet)->intervals; k++) {
+        const struct wet_interval *interval;
+        ok(wet_interval_get(wet, k, &interval));
+        checked += cmovs_check(wet, interval, CMOVS, &taken);
+        wet_interval_put(wet, interval);
+    }
+    assert_true(checked >= CMOVS && taken > 0 && taken < checked);
+}
+
 /* Both cuts of the run give the same state: registers, vector state, mappings, memory. */
 static void assert_same_state(struct wetdbg *a_wet, struct wetdbg *b_wet, wetdbg_time t)
 {
@@ -348,6 +396,7 @@ int main(void)
         CASE(state_agrees_with_the_slots_of_its_interval, run_printf),
         CASE(state_agrees_with_the_slots_of_its_interval, run_signals),
         CASE(state_agrees_with_the_slots_of_its_interval, run_gzip),
+        CASE(the_slot_of_a_cmov_says_what_it_took, run_gzip),
         CASE(state_does_not_depend_on_the_intervals, run_heap),
         CASE(state_does_not_depend_on_the_intervals, run_signals),
         CASE(state_begins_with_the_program_s_flags, run_heap),

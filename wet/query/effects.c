@@ -13,6 +13,7 @@
 
 #include "common/array.h"
 #include "common/once.h"
+#include "recorder/insn/insn_ranges.h"
 #include "wet/query/public_events.h"
 #include "wet/query/replica.h"
 #include "wet/query/wet_priv.h"
@@ -142,17 +143,6 @@ static void memory_items(const struct ins_info *info, const struct item *like, u
     }
 }
 
-static unsigned address_slots(const struct ins_info *info)
-{
-    unsigned slots = info->mem_count;
-    bool rep = false;
-    for (unsigned m = 0; m < info->mem_count; m++) {
-        slots += info->mems[m].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64) ? 16 : 0;
-        rep |= (info->mems[m].flags & INS_MEM_REP) != 0;
-    }
-    return slots + (rep ? 3 : 0);
-}
-
 static void register_items(const struct ins_info *info, const struct item *like, unsigned *value,
                            struct fragment_items *to)
 {
@@ -182,7 +172,7 @@ static int fragment_learn(const struct dbi_fragment *fragment, struct fragment_i
         if (err)
             return err;
         struct item like = {.pc = fragment->pc + off, .insn = (uint16_t)i, .slot = (uint16_t)slot};
-        unsigned value = slot + address_slots(&info);
+        unsigned value = slot + ins_slot_count(&info);
         memory_items(&info, &like, &value, to);
         register_items(&info, &like, &value, to);
         slot = value;
