@@ -258,7 +258,7 @@ static int print_text(const struct view *view, const struct wetdbg_criterion_inf
     const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(view->slice);
     bool is_forward = view->session->is_forward;
     cli_out_text(out, is_forward ? info->source : info->description);
-    if (info->written)
+    if (info->written && !is_forward)
         fprintf(out->stream,
                 "\n(from there to the write at time %" PRIu64 " it is one step, %" PRIu64
                 " instructions; --from-write follows it)",

@@ -11,7 +11,7 @@
  *   walk.h        what a thread executed, one instruction or node after the other
  *   writes.h      who wrote to some bytes
  *   caller.h      on whose behalf library code ran
- *   slice.h       criteria, and the backward slices of them
+ *   slice.h       criteria, and the backward and forward slices of them
  *   set.h         instances of several slices put together, and chops
  *   decisions.h   the branches that lie nearest to a slice's criterion
  *   origin.h      where one value came from

@@ -261,8 +261,10 @@ static int pass_plain(struct pass *pass, struct slc_op *op, uint32_t s, bool is_
         seen.ways = (1u << op->way_count) - 1;
         seen.any = true;
     } else {
-        for (unsigned f = 0; f < op->way_count && fwd->follows_data; f++)
-            see_way(pass, op, f, &seen);
+        unsigned possible = fwd->follows_data ? slc_op_flows(op, pass->slots) : 0;
+        for (unsigned f = 0; f < op->way_count; f++)
+            if (possible >> f & 1)
+                see_way(pass, op, f, &seen);
     }
     if (seen.any && !err)
         err = count_member(fwd, op, fwd->interval->first_time + pass->exec->time_off + s);

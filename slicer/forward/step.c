@@ -485,6 +485,7 @@ static int see_all(struct slc_forward *fwd, struct slc_fwd_task *task, const str
 {
     const struct ins_info *info = in->info;
     bool is_call = info->klass == INS_SYSCALL, call_defines = false;
+    unsigned skipped = ins_skipped_flow(info, in->slots + in->statement->slot);
     struct slc_want control;
     int err = slc_fwd_control(fwd, task, in->node->pc_index[in->index], &control);
 
@@ -494,7 +495,8 @@ static int see_all(struct slc_forward *fwd, struct slc_fwd_task *task, const str
     if (out->is_let)
         slc_see(&out->sight, &control, WETDBG_EDGE_CONTROL, INS_LOC_COUNT, 0);
     for (unsigned f = is_call; f < info->flow_count && fwd->follows_data; f++)
-        see_flow(fwd, task, in, f, out);
+        if (!(info->flows[f].kinds & skipped))
+            see_flow(fwd, task, in, f, out);
     if (is_call && fwd->follows_data)
         err = see_call(fwd, task, in, out, &call_defines);
     see_start(fwd, in, out);

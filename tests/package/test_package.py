@@ -13,12 +13,18 @@ FILES = """
 usr/bin/wetdbg
 usr/include/wetdbg/api.h
 usr/include/wetdbg/build.h
+usr/include/wetdbg/caller.h
+usr/include/wetdbg/decisions.h
+usr/include/wetdbg/delta.h
+usr/include/wetdbg/delta_program.h
 usr/include/wetdbg/errors.h
+usr/include/wetdbg/files.h
 usr/include/wetdbg/model.h
 usr/include/wetdbg/origin.h
 usr/include/wetdbg/own_file.h
 usr/include/wetdbg/record.h
 usr/include/wetdbg/recording.h
+usr/include/wetdbg/set.h
 usr/include/wetdbg/slice.h
 usr/include/wetdbg/verify.h
 usr/include/wetdbg/walk.h
@@ -42,6 +48,7 @@ usr/share/doc/wetdbg/changelog.gz
 usr/share/doc/wetdbg/copyright
 usr/share/doc/wetdbg/docs/architecture.md
 usr/share/doc/wetdbg/docs/architecture/building.md
+usr/share/doc/wetdbg/docs/architecture/delta.md
 usr/share/doc/wetdbg/docs/architecture/engine.md
 usr/share/doc/wetdbg/docs/architecture/feed.md
 usr/share/doc/wetdbg/docs/architecture/front-end.md

@@ -357,6 +357,11 @@ void wet_prefetch(struct wetdbg *wet, uint64_t k)
     (void)k;
 }
 
+wetdbg_time wetdbg_interval_time(const struct wetdbg *wet, uint64_t k)
+{
+    return k < wet->intervals.count ? wet->intervals.at[k].first_time : wet->steps.count + 1;
+}
+
 uint64_t wetdbg_interval_at(const struct wetdbg *wet, wetdbg_time t)
 {
     uint64_t k = 0;

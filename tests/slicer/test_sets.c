@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sets of instances: put together they hold what their members say; as slices they have the lines of these; and
+ * files of them come back as they were, or not at all. Argument: a program. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/slicer/runs.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/set.h>
+
+/* cmocka.h needs the headers above. */
+#include <cmocka.h>
+
+struct fixture {
+    struct wetdbg *wet;
+    uint64_t steps;
+    struct wetdbg_criterion *source, *target;
+    struct wetdbg_slice *forward, *backward;
+    struct wetdbg_set *a, *b;
+    char path[64];
+};
+
+static char *program;
+
+static int set_up(void **state)
+{
+    static struct fixture f;
+    const struct run_kind kind = {false, false};
+    const struct wetdbg_slice_options options = {.kinds = WETDBG_SLICE_FULL};
+
+    f.wet = run_program(&kind, program, 1);
+    f.steps = wetdbg_get_info(f.wet)->instructions;
+    snprintf(f.path, sizeof(f.path), "sets-%d", (int)getpid());
+    *state = &f;
+    if (slc_criterion_of_places(f.wet, f.steps / 2, NULL, 0, 0, &f.source) ||
+        wetdbg_slice_forward(f.wet, f.source, &options, &f.forward))
+        return -1;
+    wetdbg_time last = f.steps;
+    while (last > 1 && !wetdbg_slice_contains_time(f.forward, last))
+        last--;
+    return slc_criterion_of_places(f.wet, last, NULL, 0, 0, &f.target) ||
+           wetdbg_slice_backward(f.wet, f.target, &options, &f.backward) ||
+           wetdbg_set_of_slice(f.forward, &f.a) || wetdbg_set_of_slice(f.backward, &f.b);
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    unlink(f->path);
+    wetdbg_set_free(f->a);
+    wetdbg_set_free(f->b);
+    wetdbg_slice_free(f->forward);
+    wetdbg_slice_free(f->backward);
+    wetdbg_criterion_free(f->source);
+    wetdbg_criterion_free(f->target);
+    wetdbg_close(f->wet);
+    return 0;
+}
+
+static bool holds(enum wetdbg_set_operation operation, bool a, bool b)
+{
+    return operation == WETDBG_SET_AND ? a && b : operation == WETDBG_SET_OR ? a || b : a && !b;
+}
+
+static void sets_hold_what_their_members_say(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t in_both = 0;
+
+    assert_int_equal(wetdbg_set_count(f->a), wetdbg_slice_get_counts(f->forward)->instances);
+    assert_int_equal(wetdbg_set_count(f->b), wetdbg_slice_get_counts(f->backward)->instances);
+    for (int operation = WETDBG_SET_AND; operation <= WETDBG_SET_MINUS; operation++) {
+        struct wetdbg_set *set;
+        uint64_t count = 0;
+        assert_int_equal(wetdbg_set_combine(f->a, (enum wetdbg_set_operation)operation, f->b, &set),
+                         0);
+        for (wetdbg_time t = 1; t <= f->steps; t++) {
+            bool a = wetdbg_slice_contains_time(f->forward, t);
+            bool b = wetdbg_slice_contains_time(f->backward, t);
+            bool is_in = holds((enum wetdbg_set_operation)operation, a, b);
+            in_both += a && b;
+            count += is_in;
+            assert_int_equal(wetdbg_set_contains_time(set, t), is_in);
+        }
+        assert_int_equal(wetdbg_set_count(set), count);
+        assert_false(wetdbg_set_contains_time(set, 0));
+        assert_false(wetdbg_set_contains_time(set, f->steps + 2));
+        wetdbg_set_free(set);
+    }
+    assert_true(in_both > 0);
+}
+
+static void a_set_as_a_slice_has_the_lines_of_its_own(void **state)
+{
+    struct fixture *f = *state;
+    const struct wetdbg_slice_options options = {.kinds = WETDBG_SLICE_FULL};
+    struct wetdbg_slice *slice;
+    size_t count, expected_count;
+
+    assert_int_equal(wetdbg_slice_of_set(f->b, &options, &slice), 0);
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
+    const struct wetdbg_slice_line *expected = wetdbg_slice_lines(f->backward, &expected_count);
+    assert_int_equal(count, expected_count);
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(lines[i].function, expected[i].function);
+        assert_int_equal(lines[i].line, expected[i].line);
+        assert_int_equal(lines[i].instances, expected[i].instances);
+        assert_int_equal(lines[i].statements, expected[i].statements);
+        assert_int_equal(lines[i].first_time, expected[i].first_time);
+        assert_int_equal(lines[i].last_time, expected[i].last_time);
+    }
+    wetdbg_slice_free(slice);
+}
+
+/* ---- files ---- */
+
+static size_t read_file(const char *path, uint8_t *bytes, size_t size)
+{
+    FILE *file = fopen(path, "rb");
+    size_t got = file ? fread(bytes, 1, size, file) : 0;
+
+    assert_non_null(file);
+    fclose(file);
+    return got;
+}
+
+static void write_file(const char *path, const uint8_t *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void files_come_back_or_are_refused(void **state)
+{
+    static uint8_t bytes[1 << 20];
+    struct fixture *f = *state;
+    struct wetdbg_set *set;
+    unsigned refused = 0;
+
+    assert_int_equal(wetdbg_set_save(f->b, f->path), 0);
+    assert_int_equal(wetdbg_set_load(f->wet, f->path, &set), 0);
+    assert_int_equal(wetdbg_set_count(set), wetdbg_set_count(f->b));
+    for (wetdbg_time t = 1; t <= f->steps; t++)
+        assert_int_equal(wetdbg_set_contains_time(set, t), wetdbg_set_contains_time(f->b, t));
+    wetdbg_set_free(set);
+    size_t size = read_file(f->path, bytes, sizeof(bytes));
+    assert_true(size > 0 && size < sizeof(bytes));
+    for (size_t i = 0; i < size; i += 1 + size / 200) {
+        bytes[i] ^= 0x55;
+        write_file(f->path, bytes, i % 3 ? size : i); /* altered, or cut off */
+        bytes[i] ^= 0x55;
+        int err = wetdbg_set_load(f->wet, f->path, &set);
+        refused += err != 0;
+        assert_true(err == 0 || err == -WETDBG_ERR_CORRUPT || err == -WETDBG_ERR_USAGE);
+        if (err)
+            assert_non_null(strstr(wetdbg_error(err), f->path));
+        else
+            wetdbg_set_free(set);
+    }
+    assert_true(refused > 20);
+    unlink(f->path);
+    assert_true(wetdbg_set_load(f->wet, f->path, &set) < 0);
+    assert_true(wetdbg_set_save(f->b, "/no/such/folder/set") < 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sets_hold_what_their_members_say),
+        cmocka_unit_test(a_set_as_a_slice_has_the_lines_of_its_own),
+        cmocka_unit_test(files_come_back_or_are_refused),
+    };
+
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s PROGRAM\n", argv[0]);
+        return 2;
+    }
+    program = argv[1];
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
