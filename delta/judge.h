@@ -3,8 +3,8 @@
 #ifndef DELTA_JUDGE_H
 #define DELTA_JUDGE_H
 
+#include "delta/delta_report.h"
 #include "delta/plan.h"
-#include "delta/report.h"
 #include <wetdbg/delta.h>
 
 /* The failing run that others are compared with, and the passing one (NULL while there is none). */

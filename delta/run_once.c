@@ -22,8 +22,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "delta/delta_scratch.h"
 #include "delta/offspring.h"
-#include "delta/scratch.h"
 #include <wetdbg/errors.h>
 
 /* Looking costs some system calls per process: not in the first moments, which most runs do not outlive. */

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "delta/report.h"
+#include "delta/delta_report.h"
 
 struct dlt_command {
     const char *program; /* a path */

@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
+#include "delta/delta_report.h"
+#include "delta/delta_scratch.h"
 #include "delta/plan.h"
-#include "delta/report.h"
-#include "delta/scratch.h"
 
 /* Embedded by its holder; all zero is none. */
 struct dlt_trial {

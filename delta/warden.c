@@ -22,9 +22,9 @@
 #include <xxhash.h>
 
 #include "common/clock.h"
+#include "delta/delta_scratch.h"
 #include "delta/offspring.h"
 #include "delta/run_once.h"
-#include "delta/scratch.h"
 #include <wetdbg/errors.h>
 
 #define WARDEN_NICER 10

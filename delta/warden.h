@@ -6,8 +6,8 @@
 #ifndef DELTA_WARDEN_H
 #define DELTA_WARDEN_H
 
+#include "delta/delta_report.h"
 #include "delta/plan.h"
-#include "delta/report.h"
 
 /* The life of a warden, in the process that was forked for it; `parent` forked it. Writes a report to `fd`; does not return. */
 _Noreturn void dlt_warden(const struct dlt_plan *plan, const struct wetdbg_dd_bytes *candidate,

@@ -9,7 +9,7 @@
  *
  * Made from the run's events in one pass, without running an instruction; only for paths, for lists of
  * buffers and for the bytes that were sent intervals are run, when somebody asks. Files are the same if
- * the run's calls say so (slicer/channels/names.h); where in a file a call was, slicer/descriptors.h
+ * the run's calls say so (slicer/channels/channel_names.h); where in a file a call was, slicer/descriptors.h
  * tells. Pipes and pairs hand bytes on in the order in which calls ended.
  *
  * A file may be written by others, a pipe used by a child of which there is no trace: what a call

@@ -13,9 +13,9 @@
 
 #include "common/array.h"
 #include "common/bisect.h"
+#include "slicer/channels/channel_names.h"
 #include "slicer/channels/channels_priv.h"
 #include "slicer/channels/contents.h"
-#include "slicer/channels/names.h"
 
 #define PATHS_MAX    4096 /* that are read; files of further ones are each their own */
 #define MAPPINGS_MAX 1024 /* shared ones at a time; what others show is not followed */

@@ -106,7 +106,7 @@ int slc_fwd_step(struct slc_forward *fwd, struct slc_fwd_task *task, const struc
 /* Whether a whole execution can be passed by slc_fwd_fast(): its instructions are compiled. */
 bool slc_fwd_is_fast(const struct slc_forward *fwd, const struct slc_node *node);
 
-/* Passes a whole execution in which nothing happens but instructions; slicer/forward/fast.c. */
+/* Passes a whole execution in which nothing happens but instructions; slicer/forward/forward_fast.c. */
 int slc_fwd_fast(struct slc_forward *fwd, struct slc_fwd_task *task, const struct wet_exec *exec,
                  struct slc_node *node, struct slc_want *as_parent);
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "slicer/sets/set.h"
-
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
+#include "slicer/sets/instance_set.h"
 #include "slicer/slice_priv.h"
 #include <wetdbg/errors.h>
 

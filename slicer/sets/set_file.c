@@ -13,7 +13,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-#include "slicer/sets/set.h"
+#include "slicer/sets/instance_set.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/own_file.h>
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Each file, folder and symbol of ours that a page names in backquotes exists.
+"""Each file, folder and symbol of ours that a page names in backquotes exists, and no two files of the product
+have one name.
 
 A word in backquotes is held against the sources if its form says that it is ours: a path that begins
 with one of our folders, a file name that ends like our sources do, a call `name()`, a `struct` or
@@ -15,6 +16,7 @@ import sys
 ROOT = sys.argv[1]
 FOLDERS = ("recorder", "wet", "slicer", "delta", "dbgcli", "predicate_switch", "tests", "common", "include",
            "bench", "packaging", "docs")
+PRODUCT = ("recorder", "wet", "slicer", "delta", "dbgcli", "common", "include", "library")
 PREFIXES = ("agt", "cli", "dbi", "dep", "dlt", "evq", "feed", "ins", "mdl", "rec", "rep", "rrt", "slc", "tck",
             "wd", "wet", "wetdbg")
 FILE = re.compile(r"^[\w./{},*-]+\.(c|h|S|py|cmake|ld|1\.in|md)$")
@@ -88,10 +90,19 @@ def words_of(page, line):
     return words | set(re.findall(r"`([^`]+)`", line)) if page.endswith(".md") else words
 
 
+def same_names(tree):
+    """A file of the product is known by its name alone: two in different folders must not share one."""
+    folders = {}
+    for path in sorted(tree.paths):
+        if path.endswith((".c", ".h", ".S")) and path.split("/")[0] in PRODUCT:
+            folders.setdefault(os.path.basename(path), []).append(path)
+    return [f"{', '.join(paths)}: files of one name" for paths in folders.values() if len(paths) > 1]
+
+
 def main():
     tree = Tree()
     pages = sorted(path for path in tree.paths if path.endswith((".md", ".c", ".h", ".S")))
-    wrong, looked_at = [], 0
+    wrong, looked_at = same_names(tree), 0
     for page in pages:
         with open(os.path.join(ROOT, page), encoding="utf-8", errors="replace") as file:
             for number, line in enumerate(file, 1):

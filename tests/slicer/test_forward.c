@@ -106,7 +106,7 @@ static void check_path(const struct wetdbg_slice *slice, size_t line,
     wetdbg_slice_path_free(path);
 }
 
-/* Without parents a slice is made by other code (slicer/forward/fast.c). */
+/* Without parents a slice is made by other code (slicer/forward/forward_fast.c). */
 static void check_plain(struct wetdbg *wet, const struct wetdbg_criterion *source,
                         struct wetdbg_slice_options options, const uint32_t *expected,
                         const struct wetdbg_slice *known, const char *what)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a warden tells of a run. It goes through a pipe in one piece. */
-#ifndef DELTA_REPORT_H
-#define DELTA_REPORT_H
+#ifndef DELTA_DELTA_REPORT_H
+#define DELTA_DELTA_REPORT_H
 
 #include <limits.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * same text, or a link or a rename made them so. No recording has the paths that calls were given, so
  * intervals are run for them.
  */
-#ifndef SLICER_CHANNELS_NAMES_H
-#define SLICER_CHANNELS_NAMES_H
+#ifndef SLICER_CHANNELS_CHANNEL_NAMES_H
+#define SLICER_CHANNELS_CHANNEL_NAMES_H
 
 #include "common/hash.h"
 #include "wet/intervals.h"

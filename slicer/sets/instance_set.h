@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a set is made of. */
-#ifndef SLICER_SETS_SET_H
-#define SLICER_SETS_SET_H
+#ifndef SLICER_SETS_INSTANCE_SET_H
+#define SLICER_SETS_INSTANCE_SET_H
 
 #include <roaring/roaring.h>
 

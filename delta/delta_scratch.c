@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "delta/scratch.h"
+#include "delta/delta_scratch.h"
 
 #include <fts.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The directory of one run, below $TMPDIR or /tmp. */
-#ifndef DELTA_SCRATCH_H
-#define DELTA_SCRATCH_H
+#ifndef DELTA_DELTA_SCRATCH_H
+#define DELTA_DELTA_SCRATCH_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "slicer/channels/names.h"
+#include "slicer/channels/channel_names.h"
 
 #include <errno.h>
 #include <stdlib.h>
