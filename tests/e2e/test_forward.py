@@ -61,6 +61,19 @@ def check_overrun(bench, lines):
     bench.check(lines["STORE"] in lines_in(back), f"the crash's slice: {lines_in(back)}")
 
 
+def check_chop(bench, lines):
+    run = bench.wet("replay", bench.path("wild"), "--batch", "--json", "-e", "chop --data input:1024 crash",
+                    "-e", "chop input:1024 input:0", "-e", "chop --data argv:0 crash")
+    answers = [answer for answer in run.objects() if answer.get("schema") == "wetdbg.chop/1"]
+    if not bench.check(run.status == 0 and len(answers) == 3, "three chops", run):
+        return
+    bench.check(lines_in(answers[0]) == {lines["STORE"], lines["FREE"]}, f"chop: {lines_in(answers[0])}")
+    bench.check(answers[0]["instances"] <= min(answers[0]["forward_instances"], answers[0]["backward_instances"]),
+                "a chop is in both slices")
+    bench.check(answers[0]["empty_because"] is None, "a chop that is not empty has no reason")
+    bench.check(answers[2]["instances"] == 0 and "--data" in answers[2]["empty_because"], f"{answers[2]}")
+
+
 def check_given(bench, lines):
     directory = bench.record("given", f"{bench.build}/tests/e2e/e2e_copy_out", "keep", stdin=bench.path("text"))
     word = answer_of(bench, directory, "slice forward argv:1")
@@ -81,6 +94,7 @@ def main_test(bench, _):
     lines = marks()
     bench.check(len(lines) == 4, f"the guest's marks: {lines}")
     check_overrun(bench, lines)
+    check_chop(bench, lines)
     check_given(bench, lines)
 
 
