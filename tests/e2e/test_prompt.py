@@ -24,6 +24,7 @@ with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", S
 # Commands that do not end before somebody wants them to: what is typed before, and the command.
 LONG = {
     "slice": ([], "slice backward output:0+3 --from-write"),
+    "chop": ([], "chop {file}:{turn}#1 output:0+3"),
     "why": (["slice backward exit --data"], "why {file}:{write} --control"),
     "decisions": ([], "decisions exit"),
     "origin": (["goto {file}:{turn}"], "origin $rbp"),
