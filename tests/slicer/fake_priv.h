@@ -52,10 +52,11 @@ struct fake_task {
     pid_t tid;
     bool is_live, is_blocked; /* in a system call */
     struct user_regs_struct
-        regs;             /* before its next instruction; of a blocked one, before the call */
-    wetdbg_time call;     /* of a blocked one */
-    uint64_t cleared_tid; /* zeroed when it ends; 0 if nothing is */
-    size_t thread;        /* in threads */
+        regs;                   /* before its next instruction; of a blocked one, before the call */
+    wetdbg_time call;           /* of a blocked one */
+    uint64_t cleared_tid;       /* zeroed when it ends; 0 if nothing is */
+    uint64_t handler_stack_end; /* of the stack for handlers; 0: there is none */
+    size_t thread;              /* in threads */
     struct fake_passing passing;
 };
 

@@ -539,6 +539,8 @@ static void keep_output(struct wetdbg *wet, const struct user_regs_struct *r)
 #define FPSTATE_OFF      224 /* of its address, in a ucontext */
 #define FPSTATE_SIZE_OFF 468 /* of the size of all of it */
 #define FRAME_GUESS      512 /* what a recording has above the frame, as rr only guesses its size */
+#define FRAME_ROOM       16384 /* more than a frame takes */
+#define ROOM_PIECE       512   /* the lowest ones may not be mapped */
 #define PLACE_PAYLOAD    sizeof(struct evq_place)
 
 /* Whether the thread has just come back from sending it to itself. */
@@ -551,6 +553,17 @@ static bool is_own_signal(const struct wetdbg *wet, uint32_t slot, int signal)
         return false;
     return (call->rax == SYS_tgkill && call->rdx == (uint64_t)signal) ||
            (call->rax == SYS_kill && call->rsi == (uint64_t)signal);
+}
+
+/* Keeps what lies where a handler's frame may come: below the stack pointer, or at the end of the stack that
+ * the thread set aside for handlers. */
+static void keep_room_of_frame(struct wetdbg *wet, const struct fake_task *task)
+{
+    const uint64_t ends[] = {task->regs.rsp, task->handler_stack_end};
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+        for (uint64_t off = ROOM_PIECE; ends[i] && off <= FRAME_ROOM; off += ROOM_PIECE)
+            keep_undo(wet, ends[i] - off, ROOM_PIECE);
 }
 
 /* A signal with a handler: the thread stands at the handler's first instruction. `fault` or not. */
@@ -647,6 +660,7 @@ static int take_signal(struct wetdbg *wet, uint32_t slot, int signal, bool is_fa
         close_entry(wet, push_entry(wet, slot, EVQ_FAULT, signal, &task->regs));
         return ENDS;
     }
+    keep_room_of_frame(wet, task);
     if (ptrace(PTRACE_SINGLESTEP, task->tid, 0, signal) || wait_for(task, &status) ||
         !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
         return FAILS;
@@ -691,6 +705,15 @@ static void keep_buffers(struct wetdbg *wet, const struct user_regs_struct *call
         keep_undo(wet, call->rdi, call->rsi);
 }
 
+static void note_handler_stack(struct wetdbg *wet, struct fake_task *task)
+{
+    const struct user_regs_struct *call = &task->regs;
+
+    if (call->rax == SYS_sigaltstack && call->rdi)
+        task->handler_stack_end = peek(wet, call->rdi + offsetof(stack_t, ss_sp)) +
+                                  peek(wet, call->rdi + offsetof(stack_t, ss_size));
+}
+
 static int step_call(struct wetdbg *wet, uint32_t slot)
 {
     struct fake_task *task = &wet->tasks[slot];
@@ -698,6 +721,7 @@ static int step_call(struct wetdbg *wet, uint32_t slot)
 
     keep_output(wet, &task->regs);
     keep_buffers(wet, &task->regs);
+    note_handler_stack(wet, task);
     task->call = wet->steps.count;
     fake_channels_enter(wet, slot);
     if (ptrace(PTRACE_SINGLESTEP, task->tid, 0, 0))
