@@ -2,6 +2,7 @@
 /* Criteria: which of the forms a text is, and what all forms share. */
 #include "slicer/criteria/criterion.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,37 @@ void slc_describe_pc(struct wetdbg *wet, uint64_t pc, char *text, size_t size)
     } else {
         snprintf(text, size, "0x%llx", (unsigned long long)pc);
     }
+}
+
+/* ---- numbers in texts ---- */
+
+bool slc_parse_number(const char **text, uint64_t *number)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)**text))
+        return false;
+    errno = 0;
+    unsigned long long value = strtoull(*text, &end, 0);
+    if (errno)
+        return false;
+    *text = end;
+    *number = value;
+    return true;
+}
+
+bool slc_parse_piece(const char *text, struct slc_piece *piece)
+{
+    *piece = (struct slc_piece){.size = 1};
+    if (!slc_parse_number(&text, &piece->offset))
+        return false;
+    if (*text == '+') {
+        text++;
+        piece->has_size = true;
+        if (!slc_parse_number(&text, &piece->size) || piece->size == 0)
+            return false;
+    }
+    return *text == 0 && piece->offset + piece->size > piece->offset;
 }
 
 /* ---- making ---- */

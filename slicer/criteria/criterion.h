@@ -77,6 +77,18 @@ int slc_criterion_refuse(const struct wetdbg_criterion *criterion);
  * it, for the message. */
 int slc_parse_instance(const char *text, const char *hash, int64_t *instance, const char **end);
 
+/* A number in C's notation at the start of a text, which is moved behind it; false if there is none, or
+ * one over 64 bits. */
+bool slc_parse_number(const char **text, uint64_t *number);
+
+/* OFFSET[+LENGTH]: bytes of something. */
+struct slc_piece {
+    uint64_t offset, size;
+    bool has_size; /* else size is 1 */
+};
+/* Takes all of a text; false if it is no piece, or one that ends behind 64 bits. */
+bool slc_parse_piece(const char *text, struct slc_piece *piece);
+
 /* The part of a place in memory or in a register that a variable takes; WETDBG_PLACE_MEMORY or
  * WETDBG_PLACE_REGISTER. -WETDBG_ERR_UNSUPPORTED for registers that slices do not follow. */
 int slc_seed_add_variable(struct slc_seed *seed, const struct wetdbg_place *where,

@@ -4,7 +4,6 @@
  * these bytes lay in memory just after the call that delivered them, or when the program began; a byte that
  * was read several times has several.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,38 +14,6 @@
 #include <wetdbg/errors.h>
 
 #define STRING_MAX 131072 /* of one argument or variable, as Linux has it */
-
-/* OFFSET[+LEN] at the end of a text. */
-struct piece {
-    uint64_t offset, size;
-    bool has_size;
-};
-
-static bool parse_number(const char **text, uint64_t *value)
-{
-    char *end;
-
-    if (!isdigit((unsigned char)**text))
-        return false;
-    errno = 0;
-    *value = strtoull(*text, &end, 0);
-    *text = end;
-    return errno == 0;
-}
-
-static bool parse_piece(const char *text, struct piece *piece)
-{
-    *piece = (struct piece){.size = 1};
-    if (!parse_number(&text, &piece->offset))
-        return false;
-    if (*text == '+') {
-        text++;
-        piece->has_size = true;
-        if (!parse_number(&text, &piece->size) || piece->size == 0)
-            return false;
-    }
-    return *text == 0 && piece->offset + piece->size > piece->offset;
-}
 
 /* ---- what was read ---- */
 
@@ -63,7 +30,7 @@ struct input {
     struct slc_channels *channels;
     int fd;
     const char *path; /* or NULL: of the descriptor */
-    struct piece piece;
+    struct slc_piece piece;
     struct delivery *deliveries;
     size_t count, capacity;
     uint64_t read; /* bytes that were delivered: up to this position */
@@ -204,12 +171,12 @@ static bool parse_input(const char *text, struct input *input, char **path)
     uint64_t fd = 0;
 
     *path = NULL;
-    if (*text != ':' || !parse_piece(colon + 1, &input->piece))
+    if (*text != ':' || !slc_parse_piece(colon + 1, &input->piece))
         return false;
     if (colon == text)
         return true;
     const char *at = text + 1;
-    if (parse_number(&at, &fd) && at == colon && fd <= INT32_MAX) {
+    if (slc_parse_number(&at, &fd) && at == colon && fd <= INT32_MAX) {
         input->fd = (int)fd;
         return true;
     }
@@ -280,7 +247,7 @@ static uint64_t string_length(struct wetdbg_state *state, uint64_t address)
 
 /* Adds a piece of a string that was there at the start; of an empty one its end. */
 static int add_string(struct wetdbg_criterion *criterion, struct wetdbg_state *state,
-                      uint64_t address, const struct piece *piece, const char *what)
+                      uint64_t address, const struct slc_piece *piece, const char *what)
 {
     uint64_t length = string_length(state, address);
     uint64_t size = piece->has_size ? piece->size : length - piece->offset;
@@ -296,12 +263,12 @@ static int add_string(struct wetdbg_criterion *criterion, struct wetdbg_state *s
 }
 
 /* The colon before OFFSET[+LEN], or NULL: all of the string. */
-static const char *find_piece(const char *text, struct piece *piece)
+static const char *find_piece(const char *text, struct slc_piece *piece)
 {
     const char *colon = strrchr(text, ':');
 
-    *piece = (struct piece){0};
-    if (!colon || !parse_piece(colon + 1, piece))
+    *piece = (struct slc_piece){0};
+    if (!colon || !slc_parse_piece(colon + 1, piece))
         return NULL;
     if (!piece->has_size)
         piece->has_size = true, piece->size = 1;
@@ -311,12 +278,12 @@ static const char *find_piece(const char *text, struct piece *piece)
 int slc_parse_argument(struct wetdbg_criterion *criterion, const char *rest)
 {
     struct wetdbg_state *state;
-    struct piece piece;
+    struct slc_piece piece;
     uint64_t number, stack, count, address;
     const char *at = rest + 1, *colon = find_piece(at, &piece);
     char what[40];
 
-    if (!parse_number(&at, &number) || (*at && at != colon))
+    if (!slc_parse_number(&at, &number) || (*at && at != colon))
         return wetdbg_fail(-WETDBG_ERR_USAGE,
                            "'%s' is no argument: use argv:N, argv:N:OFFSET or argv:N:OFFSET+LENGTH",
                            criterion->text);
@@ -352,7 +319,7 @@ static bool has_name(struct wetdbg_state *state, uint64_t address, const char *n
 int slc_parse_environment(struct wetdbg_criterion *criterion, const char *rest)
 {
     struct wetdbg_state *state;
-    struct piece piece;
+    struct slc_piece piece;
     uint64_t stack, count, address = 0;
     const char *name = rest + 1, *colon = find_piece(name, &piece);
     size_t length = colon ? (size_t)(colon - name) : strlen(name);

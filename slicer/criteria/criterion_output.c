@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Criteria outside the program's code: bytes that it wrote, the status that it ended with. */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,43 +66,23 @@ struct output_range {
     uint64_t offset, size;
 };
 
-static bool parse_number(const char **text, uint64_t *value)
-{
-    char *end;
-
-    if (!isdigit((unsigned char)**text))
-        return false;
-    errno = 0;
-    unsigned long long number = strtoull(*text, &end, 0);
-    if (errno)
-        return false;
-    *text = end;
-    *value = number;
-    return true;
-}
-
 /* [:FD]:OFFSET[+LEN] */
 static bool parse_range(const char *text, struct output_range *range)
 {
-    uint64_t first, second;
+    struct slc_piece piece;
+    uint64_t fd = 1;
+    const char *at = text + 1;
 
-    *range = (struct output_range){.fd = 1, .size = 1};
-    if (*text++ != ':' || !parse_number(&text, &first))
+    if (*text != ':')
         return false;
-    range->offset = first;
-    if (*text == ':') {
-        text++;
-        if (first > INT32_MAX || !parse_number(&text, &second))
-            return false;
-        range->fd = (int)first;
-        range->offset = second;
-    }
-    if (*text == '+') {
-        text++;
-        if (!parse_number(&text, &range->size) || range->size == 0)
-            return false;
-    }
-    return *text == 0 && range->offset + range->size > range->offset;
+    if (slc_parse_number(&at, &fd) && *at == ':')
+        text = at;
+    else
+        fd = 1;
+    if (fd > INT32_MAX || !slc_parse_piece(text + 1, &piece))
+        return false;
+    *range = (struct output_range){(int)fd, piece.offset, piece.size};
+    return true;
 }
 
 /* What the run put out by a descriptor, or all, in order: calls that wrote, one after the other. */
@@ -303,7 +282,7 @@ static int parse_end(struct wetdbg_criterion *criterion, struct slc_channels *ch
 
     if (length == 0)
         return end_of_descriptor(criterion, channels, 1);
-    if (parse_number(&text, &fd) && text == rest + length && fd <= INT32_MAX)
+    if (slc_parse_number(&text, &fd) && text == rest + length && fd <= INT32_MAX)
         return end_of_descriptor(criterion, channels, (int)fd);
     char *path = strndup(rest + 1, length - 1);
     int err = path ? end_of_file(criterion, channels, path) : -ENOMEM;
