@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 #include <zstd.h>
 
+#include "common/regular.h"
 #include "slicer/sets/instance_set.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/own_file.h>
@@ -157,13 +157,13 @@ static int corrupt(const char *path)
 
 static int read_file(const char *path, char **bytes, size_t *size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
     struct stat status;
+    int fd, err = wd_regular_open(AT_FDCWD, path, WD_LINKS_FOLLOW, &fd, &status);
 
     *bytes = NULL;
-    if (fd < 0)
-        return wetdbg_fail_errno("%s", path);
-    if (fstat(fd, &status) || !S_ISREG(status.st_mode) || (uint64_t)status.st_size > FILE_MAX_BYTES)
+    if (err)
+        return err;
+    if ((uint64_t)status.st_size > FILE_MAX_BYTES)
         err = corrupt(path);
     *size = err ? 0 : (size_t)status.st_size;
     if (!err && !(*bytes = malloc(*size + 1)))
