@@ -689,19 +689,24 @@ static void builder_fini(struct builder *b)
     free(b->worklist);
 }
 
+/* Makes a graph that holds the function's instructions, not yet as blocks. */
+static int start_graph(struct builder *b, uint32_t function)
+{
+    const struct mdl_function_entry *entry = &b->functions->entries[function];
+
+    b->graph = calloc(1, sizeof(*b->graph));
+    if (!b->graph)
+        return -ENOMEM;
+    b->graph->entry = entry->start;
+    int result = add_part(b, entry);
+    return result ? result : discover(b);
+}
+
 int mdl_cfg_may_return(struct mdl_mod *mod, struct mdl_graphs *graphs, uint32_t function)
 {
     struct builder b = {.mod = mod, .graphs = graphs, .functions = mod->functions, .asks = true};
-    const struct mdl_function_entry *entry = &mod->functions->entries[function];
-    int result;
+    int result = start_graph(&b, function);
 
-    b.graph = calloc(1, sizeof(*b.graph));
-    if (!b.graph)
-        return -ENOMEM;
-    b.graph->entry = entry->start;
-    result = add_part(&b, entry);
-    if (result == 0)
-        result = discover(&b);
     builder_fini(&b);
     mdl_graph_free(b.graph);
     return result < 0 ? result : b.may_return;
@@ -711,16 +716,8 @@ int mdl_cfg_build(struct mdl_mod *mod, struct mdl_graphs *graphs, uint32_t funct
                   struct wetdbg_graph **graph)
 {
     struct builder b = {.mod = mod, .graphs = graphs, .functions = mod->functions};
-    const struct mdl_function_entry *entry = &mod->functions->entries[function];
-    int result;
+    int result = start_graph(&b, function);
 
-    b.graph = calloc(1, sizeof(*b.graph));
-    if (!b.graph)
-        return -ENOMEM;
-    b.graph->entry = entry->start;
-    result = add_part(&b, entry);
-    if (result == 0)
-        result = discover(&b);
     if (result == 0)
         result = make_blocks(&b);
     if (result == 0)
