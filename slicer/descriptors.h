@@ -105,7 +105,7 @@ const struct slc_fifo *slc_files_fifo(const struct slc_files *files, uint32_t in
  */
 const char *slc_files_name(struct slc_files *files, uint32_t index);
 
-/* The same without "." and ".." in it, and not as told instead of a path; NULL if there is no path. */
+/* The file's path with its parts "." and ".." taken out; NULL if it has no path. Lives as long as `files`. */
 const char *slc_files_plain(struct slc_files *files, uint32_t index);
 
 /* Whether a path, plain as above, is what somebody means by another one: the end of one is the other,

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 
+#include "tests/slicer/brute_calls.h"
 #include "tests/slicer/vec.h"
 #include "wet/model/make_model.h"
 
@@ -786,166 +786,6 @@ static void take_picture(struct brute *b, struct brute_criterion *criterion)
 
 /* ---- system calls ---- */
 
-/* A letter for each argument: v a value, d a descriptor or a pointer, s a pointer to a string,
- * digits a pointer to so many bytes that are read, > one to bytes passed on (as many as the next
- * argument says), < one to as many bytes as the next argument says that are read, * one to a list of as
- * many buffers; - none. */
-static const char *signature(uint64_t number)
-{
-    switch (number) {
-    case SYS_read:
-        return "ddv";
-    case SYS_write:
-        return "d>v";
-    case SYS_close:
-    case SYS_dup:
-    case SYS_pipe:
-        return "d";
-    case SYS_dup2:
-    case SYS_pipe2:
-        return "dv";
-    case SYS_fcntl:
-        return "dvv";
-    case SYS_pread64:
-        return "ddvv";
-    case SYS_pwrite64:
-        return "d>vv";
-    case SYS_sendto:
-        return "d>vv<v";
-    case SYS_recvfrom:
-        return "ddvvd[4]";
-    case SYS_readv:
-    case SYS_writev:
-        return "d*v";
-    case SYS_preadv:
-    case SYS_pwritev:
-        return "d*vvv";
-    case SYS_vmsplice:
-        return "d*vv";
-    case SYS_sendmsg:
-    case SYS_recvmsg:
-        return "d[56]v";
-    case SYS_sendmmsg:
-        return "dmvv";
-    case SYS_recvmmsg:
-        return "dmvv[16]";
-    case SYS_pwritev2:
-        return "d*vvvv";
-    case SYS_socketpair:
-        return "vvvd";
-    case SYS_memfd_create:
-        return "sv";
-    case SYS_ftruncate:
-        return "dv";
-    case SYS_splice:
-    case SYS_copy_file_range:
-        return "d[8]d[8]vv";
-    case SYS_tee:
-        return "ddvv";
-    case SYS_sendfile:
-        return "dd[8]v";
-    case SYS_rename:
-        return "ss";
-    case SYS_unlink:
-        return "s";
-    case SYS_fstat:
-        return "dd";
-    case SYS_newfstatat:
-        return "dsdv";
-    case SYS_lseek:
-        return "dvv";
-    case SYS_mmap:
-        return "vvvvdv";
-    case SYS_mprotect:
-    case SYS_madvise:
-        return "dvv";
-    case SYS_munmap:
-    case SYS_set_robust_list:
-        return "dv";
-    case SYS_brk:
-    case SYS_exit:
-    case SYS_exit_group:
-    case SYS_set_tid_address:
-        return "v";
-    case SYS_rt_sigaction:
-        return "v[32]dv";
-    case SYS_rt_sigprocmask:
-        return "v[8]dv";
-    case SYS_ioctl:
-        return "dvd";
-    case SYS_access:
-        return "sv";
-    case SYS_sched_yield:
-    case SYS_getpid:
-    case SYS_gettid:
-    case SYS_rt_sigreturn:
-        return "";
-    case SYS_nanosleep:
-        return "[16]d";
-    case SYS_clock_nanosleep:
-        return "vv[16]d";
-    case SYS_clone:
-        return "vdddv";
-    case SYS_clone3:
-        return "<v";
-    case SYS_uname:
-        return "d";
-    case SYS_readlink:
-        return "sdv";
-    case SYS_readlinkat:
-        return "dsdv";
-    case SYS_arch_prctl:
-        return "vv";
-    case SYS_futex:
-        return "[4]vvv[4]v";
-    case SYS_openat:
-        return "dsvv";
-    case SYS_tgkill:
-        return "vvv";
-    case SYS_mq_notify:
-        return "d[64]";
-    case SYS_mq_getsetattr:
-        return "d[64]d";
-    case SYS_adjtimex:
-        return "[208]";
-    case SYS_clock_adjtime:
-        return "v[208]";
-    case SYS_add_key:
-        return "ss<vv";
-    case SYS_request_key:
-        return "sssv";
-    case SYS_keyctl:
-        return "vvvvv";
-    case SYS_modify_ldt:
-    case SYS_bpf:
-        return "v<v";
-    case SYS_quotactl:
-        return "vsvd";
-    case SYS_setdomainname:
-        return "<v";
-    case SYS_open_by_handle_at:
-        return "d[8]v";
-    case SYS_userfaultfd:
-    case SYS_iopl:
-        return "v";
-    case SYS_lookup_dcookie:
-        return "vdv";
-    case SYS_ioperm:
-        return "vvv";
-    case SYS_getrandom:
-        return "dvv";
-    case SYS_prlimit64:
-        return "vv[16]d";
-    case SYS_rseq:
-        return "dvvv";
-    case SYS_sigaltstack:
-        return "[24]d";
-    default:
-        fprintf(stderr, "brute: teach me system call %llu\n", (unsigned long long)number);
-        abort();
-    }
-}
-
 static void use_memory(struct brute *b, uint64_t address, uint64_t size)
 {
     for (uint64_t i = 0; address && i < size; i++) {
@@ -980,7 +820,7 @@ static void use_call(struct brute *b, wetdbg_time t, unsigned uses)
     if (wetdbg_state_open(b->wet, t, &state))
         abort();
     const struct evq_regs *regs = wet_state_regs(state);
-    const char *at = signature(regs->r[EVQ_RAX]);
+    const char *at = brute_signature(regs->r[EVQ_RAX]);
     if (!sent)
         use_gpr(b, INS_RAX, WETDBG_EDGE_VALUE);
     else if (!strchr(at, '>'))

@@ -39,6 +39,26 @@ void builds_each(void (*check)(struct wetdbg *wet, const char *build))
     }
 }
 
+unsigned builds_line(const char *mark, const char *name)
+{
+    char text[256], wanted[64];
+    unsigned line = 0;
+    FILE *file = fopen(builds_source, "r");
+
+    assert_non_null(file);
+    snprintf(wanted, sizeof(wanted), "/* %s %s */", mark, name);
+    while (fgets(text, sizeof(text), file)) {
+        line++;
+        if (strstr(text, wanted)) {
+            fclose(file);
+            return line;
+        }
+    }
+    fclose(file);
+    fail_msg("%s has no %s", builds_source, wanted);
+    return 0;
+}
+
 bool builds_slice_has(const struct wetdbg_slice *slice, unsigned line)
 {
     const char *slash = strrchr(builds_source, '/');

@@ -27,25 +27,6 @@ static const struct {
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 
-static unsigned line_of(const char *mark, const char *name)
-{
-    char text[256], wanted[64];
-    unsigned line = 0;
-    FILE *file = fopen(builds_source, "r");
-
-    assert_non_null(file);
-    snprintf(wanted, sizeof(wanted), "/* %s %s */", mark, name);
-    while (fgets(text, sizeof(text), file)) {
-        line++;
-        if (strstr(text, wanted)) {
-            fclose(file);
-            return line;
-        }
-    }
-    fail_msg("%s has no %s", builds_source, wanted);
-    return 0;
-}
-
 static struct wetdbg_criterion *parse(struct wetdbg *wet, size_t offset, bool from_write)
 {
     struct wetdbg_standpoint from = {.from_write = from_write};
@@ -95,7 +76,7 @@ static void check_data(struct wetdbg *wet, const struct wetdbg_criterion *birth,
 static void check_full(struct wetdbg *wet, const struct wetdbg_criterion *criterion,
                        const char *build, size_t i, bool is_sent)
 {
-    unsigned put = line_of("PUT", cases[i].name), sent = line_of("SEND", cases[i].send);
+    unsigned put = builds_line("PUT", cases[i].name), sent = builds_line("SEND", cases[i].send);
     struct wetdbg_slice *slice = slice_of(wet, criterion, WETDBG_SLICE_FULL, false);
 
     if (!builds_slice_has(slice, put))
@@ -126,7 +107,7 @@ static void check_case(struct wetdbg *wet, const char *build, size_t i)
 {
     struct wetdbg_criterion *birth = parse(wet, i, false), *written = parse(wet, i, true);
     const struct wetdbg_criterion_info *info = wetdbg_criterion_get_info(birth);
-    unsigned put = line_of("PUT", cases[i].name);
+    unsigned put = builds_line("PUT", cases[i].name);
 
     if (info->born.line != put)
         fail_msg("%s: %s put its byte in line %u, not in %u", build, cases[i].name, put,
@@ -174,7 +155,7 @@ static void check_all(struct wetdbg *wet, const char *build)
         assert_true(criterion->seeds[i].time < criterion->seeds[i - 1].time);
     struct wetdbg_slice *slice = slice_of(wet, criterion, WETDBG_SLICE_FULL, true);
     for (size_t i = 0; i < CASES; i++)
-        assert_true(builds_slice_has(slice, line_of("PUT", cases[i].name)));
+        assert_true(builds_slice_has(slice, builds_line("PUT", cases[i].name)));
     wetdbg_slice_free(slice);
     wetdbg_criterion_free(criterion);
 }

@@ -24,28 +24,9 @@
 static const char *const cases[] = {"table", "tail", "longjmp", "fault", "raise"};
 static const char *const guards[] = {"exit", "die", "assert", "jump"};
 
-static unsigned line_of(const char *mark, const char *name)
-{
-    char text[256], wanted[64];
-    unsigned line = 0;
-    FILE *file = fopen(builds_source, "r");
-
-    assert_non_null(file);
-    snprintf(wanted, sizeof(wanted), "/* %s %s */", mark, name);
-    while (fgets(text, sizeof(text), file)) {
-        line++;
-        if (strstr(text, wanted)) {
-            fclose(file);
-            return line;
-        }
-    }
-    fail_msg("%s has no %s", builds_source, wanted);
-    return 0;
-}
-
 static void check_case(struct wetdbg *wet, const char *build, const char *name)
 {
-    unsigned effect = line_of("EFFECT", name), control = line_of("CONTROL", name);
+    unsigned effect = builds_line("EFFECT", name), control = builds_line("CONTROL", name);
     struct wetdbg_slice_options options = {.kinds = WETDBG_SLICE_FULL, .record_parents = true};
     struct wetdbg_criterion *criterion;
     struct wetdbg_slice *slice;
@@ -95,8 +76,8 @@ static bool slice_has(struct wetdbg *wet, unsigned from, unsigned line,
 static void check_guard(struct wetdbg *wet, struct wetdbg_slice_session *session, const char *build,
                         const char *name, bool is_guarded)
 {
-    unsigned guard = line_of("GUARD", name);
-    unsigned after = line_of(is_guarded ? "AFTER" : "UNGUARDED", name);
+    unsigned guard = builds_line("GUARD", name);
+    unsigned after = builds_line(is_guarded ? "AFTER" : "UNGUARDED", name);
 
     for (unsigned i = 0; i < 8; i++) {
         struct wetdbg_slice_options options = {
@@ -126,7 +107,7 @@ static void check_guards(struct wetdbg *wet, const char *build)
 /* The branch nearest to what came after a guard is the guard, which might have left. */
 static void check_decision(struct wetdbg *wet, const char *build, const char *name)
 {
-    unsigned guard = line_of("GUARD", name), after = line_of("AFTER", name);
+    unsigned guard = builds_line("GUARD", name), after = builds_line("AFTER", name);
     struct wetdbg_slice_options options = {.kinds = WETDBG_SLICE_FULL, .record_parents = true};
     struct wetdbg_criterion *criterion;
     struct wetdbg_decision *decisions;
