@@ -126,7 +126,10 @@ struct wetdbg_standpoint {
 
 /*
  * Reads one of
- *   crash                         the signal that ended the run
+ *   crash                         the signal that ended the run. Of one that the program sent itself
+ *                                 (abort, a failed assertion, free() of what malloc() did not give)
+ *                                 the calls that led there, from the function that decided on it up
+ *                                 to the program's own code, each with the branch that guards it
  *   exit                          the exit status
  *   output[:FD]:OFFSET[+LEN]      bytes of all that was put out by a descriptor (default 1), by
  *                                 write and kin, sendmsg and kin, splice, sendfile, copy_file_range

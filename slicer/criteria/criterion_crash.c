@@ -250,6 +250,8 @@ static int bad_division(struct crash *crash)
 
 /* ---- signals that the program sends to itself ---- */
 
+#define FRAMES_MAX 64 /* from the signal to the program's own code */
+
 static int is_kill(void *arg, const struct wet_event *event)
 {
     const struct crash *crash = arg;
@@ -260,21 +262,36 @@ static int is_kill(void *arg, const struct wet_event *event)
             number == SYS_rt_sigqueueinfo || number == SYS_rt_tgsigqueueinfo);
 }
 
-/* Whether the code stands between the program's decision to abort and the signal. */
-static bool is_library_code(struct wetdbg_model *model, uint64_t pc, const char *function)
+/* Whether code is of the libraries that all programs share, which find out what they were made to do. */
+static bool is_library_code(struct wetdbg_model *model, uint64_t pc)
 {
     static const char *const modules[] = {"libc.so", "libc-", "libpthread", "ld-linux",
                                           "libstdc++"};
+    struct wetdbg_module module;
+
+    if (wetdbg_module_at(model, pc, &module))
+        return false;
+    for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
+        if (strncmp(module.name, modules[i], strlen(modules[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Whether a function only brings about the end that whoever called it decided on. __chk_fail() is none of them:
+ * memcpy() and kin jump there by the very branch that decides, which leaves no frame of theirs. */
+static bool is_messenger(struct wetdbg_model *model, uint64_t pc)
+{
     static const char *const functions[] = {
         "abort",
         "raise",
         "gsignal",
+        "kill",
+        "pthread_kill",
         "__assert_fail",
         "__assert",
         "__libc_message",
         "__fortify_fail",
         "__stack_chk_fail",
-        "__chk_fail",
         "__libc_fatal",
         "malloc_printerr",
         "__assert_perror_fail",
@@ -282,34 +299,14 @@ static bool is_library_code(struct wetdbg_model *model, uint64_t pc, const char 
         "__pthread_kill_implementation",
         "__pthread_kill_internal",
     };
-    struct wetdbg_module module;
+    struct wetdbg_function function;
 
-    if (wetdbg_module_at(model, pc, &module) == 0)
-        for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
-            if (strncmp(module.name, modules[i], strlen(modules[i])) == 0)
-                return true;
-    for (size_t i = 0; function && i < sizeof(functions) / sizeof(functions[0]); i++)
-        if (strcmp(function, functions[i]) == 0)
+    if (wetdbg_function_at(model, pc, &function))
+        return false;
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+        if (strcmp(function.name, functions[i]) == 0)
             return true;
     return false;
-}
-
-/* Unwinds to the innermost frame with source that is the program's own. 0 if there is one. */
-static int find_source_frame(struct crash *crash, struct wetdbg_frame_regs *frame)
-{
-    struct wetdbg_model *model = wetdbg_get_model(crash->criterion->wet);
-    struct wetdbg_line line;
-
-    *frame = slc_frame_regs(crash->state);
-    for (unsigned depth = 0; depth < 1000; depth++) {
-        uint64_t pc = wetdbg_frame_lookup_pc(frame);
-        if (wetdbg_line_at(model, pc, &line) == 0 && line.file && line.line &&
-            !is_library_code(model, pc, line.function))
-            return 0;
-        if (wetdbg_unwind(model, frame, slc_read_memory, crash->state) != 1)
-            return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
-    }
-    return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
 }
 
 /* The most recent call before `before` whose return address is `target`, kept at `slot`. */
@@ -343,29 +340,74 @@ static int find_call(struct wetdbg *wet, wetdbg_time before, uint64_t target, ui
     return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
 }
 
-static int own_signal(struct crash *crash)
+static int add_guarded(struct crash *crash, wetdbg_time time, uint64_t pc)
 {
-    struct wetdbg_frame_regs frame;
-    wetdbg_time time = crash->info->signal_time - 1;
-    uint64_t pc = crash->pc;
-    uint32_t task = wetdbg_state_task(crash->state);
-    bool has_frame = find_source_frame(crash, &frame) == 0;
-    int err = -WETDBG_ERR_NOT_FOUND;
-
-    if (has_frame && !frame.is_innermost)
-        err = find_call(crash->criterion->wet, crash->info->signal_time,
-                        frame.value[WETDBG_REG_RIP], frame.value[WETDBG_REG_RSP] - 8, &time, &pc);
-    if (err == -WETDBG_ERR_NOT_FOUND)
-        err = slc_state_at(crash->criterion->wet, time, &pc, &task);
-    if (err)
-        return err;
     struct slc_seed *seed = slc_criterion_add(crash->criterion, time, pc);
+
     if (!seed)
         return -ENOMEM;
-    seed->task = task;
+    seed->task = wetdbg_state_task(crash->state);
     seed->force = SLC_FORCE_GUARD;
-    describe(crash, pc, "the condition under which it got there");
     return 0;
+}
+
+static int add_call(struct crash *crash, const struct wetdbg_frame_regs *frame, uint64_t *pc)
+{
+    wetdbg_time time = 0;
+    int err = find_call(crash->criterion->wet, crash->info->signal_time,
+                        frame->value[WETDBG_REG_RIP], frame->value[WETDBG_REG_RSP] - 8, &time, pc);
+
+    return err ? err : add_guarded(crash, time, *pc);
+}
+
+/* Whether a frame is the program's own, and has source. */
+static bool is_own_frame(struct wetdbg_model *model, uint64_t pc)
+{
+    struct wetdbg_line line;
+
+    return !is_library_code(model, pc) && wetdbg_line_at(model, pc, &line) == 0 && line.file &&
+           line.line;
+}
+
+/*
+ * Adds the calls by which the run got to its end, from the function that decided on it (free(), which met a chunk
+ * that is none, or the program itself) to the program's own code: the decision is in any of them. *pc
+ * is that of the last one; it is left alone if there is no own code.
+ */
+static int add_calls(struct crash *crash, uint64_t *pc)
+{
+    struct wetdbg_model *model = wetdbg_get_model(crash->criterion->wet);
+    struct wetdbg_frame_regs frame = slc_frame_regs(crash->state);
+    bool is_own = false;
+    int err = 0;
+
+    for (unsigned depth = 0; depth < FRAMES_MAX && !is_own; depth++) {
+        uint64_t at = wetdbg_frame_lookup_pc(&frame);
+        is_own = is_own_frame(model, at);
+        if (!frame.is_innermost && !is_messenger(model, at))
+            err = add_call(crash, &frame, pc);
+        if (err && err != -WETDBG_ERR_NOT_FOUND)
+            return err;
+        if (!is_own && wetdbg_unwind(model, &frame, slc_read_memory, crash->state) != 1)
+            break;
+    }
+    return 0;
+}
+
+static int own_signal(struct crash *crash)
+{
+    wetdbg_time time = crash->info->signal_time - 1;
+    uint64_t pc = crash->pc;
+    uint32_t task;
+    int err = add_calls(crash, &pc);
+
+    if (!err && crash->criterion->seed_count == 0)
+        err = slc_state_at(crash->criterion->wet, time, &pc, &task);
+    if (!err && crash->criterion->seed_count == 0)
+        err = add_guarded(crash, time, pc);
+    if (!err)
+        describe(crash, pc, "the condition under which it got there");
+    return err;
 }
 
 /* ---- all of it ---- */

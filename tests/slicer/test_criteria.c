@@ -32,11 +32,20 @@ struct row {
     unsigned absent;   /* a line that must not, or 0 */
 };
 
-/* Line numbers are those of tests/programs/shapes. */
+/* Line numbers are those of tests/programs/shapes and tests/slicer/guests. */
 static const struct row rows[] = {
     {"prog_crash_assert", "crash", WETDBG_SLICE_THIN, "SIGABRT", 0, {8, 9, 16}, 19},
     {"prog_crash_assert", "crash", WETDBG_SLICE_FULL, "half", 0, {8, 9, 14, 16}, 0},
     {"prog_crash_assert", "exit", WETDBG_SLICE_FULL, "signal 6", -WETDBG_ERR_NOT_FOUND, {0}, 0},
+    {"bad_free", "crash", WETDBG_SLICE_DATA, "bad_free.c:21 in main", 0, {10, 11, 18, 21}, 17},
+    {"bad_free",
+     "crash",
+     WETDBG_SLICE_FULL,
+     "bad_free.c:21 in main",
+     0,
+     {9, 10, 11, 16, 18, 21},
+     20},
+    {"bad_copy", "crash", WETDBG_SLICE_DATA, "bad_copy.c:16 in main", 0, {11, 14, 16}, 15},
     {"prog_crash_fpe", "crash", WETDBG_SLICE_DATA, "divisor", 0, {11, 18}, 9},
     {"prog_crash_rodata", "crash", WETDBG_SLICE_DATA, "the address 0x", 0, {9, 15, 20}, 18},
     {"prog_crash_ud2", "crash", WETDBG_SLICE_DATA, "guards", 0, {7, 13, 19}, 9},
