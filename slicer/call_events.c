@@ -3,9 +3,11 @@
 
 #include <asm/prctl.h>
 #include <asm/sigcontext.h>
+#include <assert.h>
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "slicer/pieces.h"
 #include "slicer/syscalls.h"
 
 const uint8_t slc_saved_order[SLC_SAVED_REG_COUNT] = {
@@ -124,9 +126,37 @@ struct slc_clip slc_signal_frame_clip(const struct evq_entry *entry, uint64_t st
     return clip;
 }
 
-unsigned slc_entry_base_set(const struct evq_entry *exit, const struct evq_regs *loads)
+unsigned slc_saved_piece(unsigned i, unsigned piece, uint64_t *off)
 {
-    if (exit->number != SYS_arch_prctl || loads->r[EVQ_RAX] != 0)
+    assert(i < SLC_SAVED_REG_COUNT && piece < INS_GPR_PIECES);
+    *off = SLC_SAVED_REGS_OFF + 8 * i + slc_gpr_shape.start[piece];
+    return INS_LOC_GPR + INS_GPR_PIECES * slc_saved_order[i] + piece;
+}
+
+struct ins_regset slc_handler_given(void)
+{
+    static const uint8_t given[] = {INS_RAX, INS_RDI, INS_RSI, INS_RDX, INS_RSP};
+    struct ins_regset set = {0};
+
+    for (unsigned i = 0; i < sizeof(given); i++)
+        ins_regset_add_gpr(&set, given[i], 0, 8);
+    for (unsigned l = INS_LOC_VEC; l < INS_LOC_FS_BASE; l++)
+        ins_regset_add(&set, l);
+    ins_regset_add(&set, INS_LOC_DF);
+    return set;
+}
+
+const struct evq_regs *slc_clone_regs(const struct evq_entry *entry)
+{
+    const struct evq_regs *regs = evq_entry_regs(entry);
+    return regs ? regs : evq_entry_loads(entry);
+}
+
+unsigned slc_entry_base_set(const struct evq_entry *exit)
+{
+    const struct evq_regs *loads = evq_entry_loads(exit);
+
+    if (!loads || exit->number != SYS_arch_prctl || loads->r[EVQ_RAX] != 0)
         return INS_LOC_COUNT;
     switch (loads->r[EVQ_RDI]) {
     case ARCH_SET_FS:

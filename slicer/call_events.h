@@ -38,6 +38,12 @@ uint64_t slc_clip_bytes(const struct slc_clip *clip, const struct evq_op *op);
 /* General registers (enum ins_gpr) in the order of struct sigcontext. */
 extern const uint8_t slc_saved_order[SLC_SAVED_REG_COUNT];
 
+/* The location that is piece `piece` of the i-th saved register; *off: where that lies in a ucontext. */
+unsigned slc_saved_piece(unsigned i, unsigned piece, uint64_t *off);
+
+/* What a handler is given: arguments, a stack, an empty vector state. */
+struct ins_regset slc_handler_given(void);
+
 /* Whether an entry calls a signal handler. A signal that is ignored, or restarts a call, loads
  * registers too; but a handler is called with the signal's number and, behind the return address,
  * its ucontext. */
@@ -50,9 +56,16 @@ bool slc_entry_calls_handler(const struct evq_entry *entry, const struct evq_reg
  */
 struct slc_clip slc_signal_frame_clip(const struct evq_entry *entry, uint64_t start);
 
-/* Which segment's base (INS_LOC_FS_BASE, the thread pointer, or INS_LOC_GS_BASE) a call that came back with
- * these registers set; INS_LOC_COUNT: none. */
-unsigned slc_entry_base_set(const struct evq_entry *exit, const struct evq_regs *loads);
+/* Which segment's base (INS_LOC_FS_BASE, the thread pointer, or INS_LOC_GS_BASE) the call set that came back
+ * with this entry; INS_LOC_COUNT: none. */
+unsigned slc_entry_base_set(const struct evq_entry *exit);
+
+/* Where a struct clone_args has a new thread's stack and, behind it, that one's size; and its thread pointer. */
+#define SLC_CLONE_STACK_OFF 40
+#define SLC_CLONE_TLS_OFF   56
+
+/* The registers with which a call that made a thread was made; NULL if the entry has none. */
+const struct evq_regs *slc_clone_regs(const struct evq_entry *entry);
 
 /* What made the thread enter the handler at events[index]: the fault of an instruction (EVQ_FAULT; its
  * registers have its address), a call by which the thread sent itself the signal (EVQ_SYSCALL_EXIT),

@@ -122,10 +122,26 @@ int slc_fwd_written(struct slc_forward *fwd, uint64_t address, uint64_t size,
 int slc_fwd_control(struct slc_forward *fwd, struct slc_fwd_task *task, uint32_t pc_index,
                     struct slc_want *mark);
 
-/* Whether what a slot held just before a time was pushed there from that register by the same task: then a
- * pop passes by the pair. *err: 0 or an error. slicer/forward/pushed.c. */
-bool slc_fwd_was_pushed(struct slc_forward *fwd, uint32_t task, unsigned reg, uint64_t slot,
-                        wetdbg_time before, int *err);
+/* ---- saved registers; slicer/forward/pushed.c ---- */
+
+/* A push or a pop of one. */
+struct slc_saving {
+    uint64_t slot; /* 1 if it has none */
+    wetdbg_time time;
+    uint32_t task;
+    unsigned reg; /* enum ins_gpr */
+};
+struct slc_saving slc_fwd_saving(const struct slc_forward *fwd, const struct wet_exec *exec,
+                                 const struct slc_node *node, uint32_t statement, int reg);
+
+/* Passes a pop that has been passed as a load: the register's marks are those of before the push. `save`
+ * is the note of that, or NULL; `is_marked`: the pop itself is. 0 or an error. */
+int slc_fwd_pop(struct slc_forward *fwd, struct slc_fwd_task *task, const struct slc_saving *pop,
+                const struct slc_save *save, bool is_marked);
+
+/* Passes a push; one of a register that is not marked needs no note, unless the push itself is. */
+int slc_fwd_push(struct slc_forward *fwd, struct slc_fwd_task *task, const struct slc_saving *push,
+                 bool is_marked);
 
 /* ---- the dynamic linker, where it is passed by; slicer/forward/linker.c ---- */
 

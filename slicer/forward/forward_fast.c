@@ -3,7 +3,6 @@
  * slc_fwd_step() over compiled instructions (slicer/scan/scan_ops.h), where nobody asks who marked a
  * place: the same three steps on bit sets. What is marked whole is most often nothing.
  */
-#include <assert.h>
 #include <errno.h>
 
 #include "slicer/forward/forward.h"
@@ -195,35 +194,28 @@ static int count_member(struct slc_forward *fwd, const struct slc_op *op, wetdbg
     return 0;
 }
 
-/* The address of a push's or pop's slot. */
-static uint64_t stack_slot(const struct pass *pass, uint32_t s)
-{
-    const struct wet_statement *statement = &pass->node->wet->statements[s];
+/* ---- saved registers ---- */
 
-    for (unsigned m = 0; m < statement->info->mem_count; m++)
-        if (statement->info->mems[m].flags & INS_MEM_IMPLICIT)
-            return pass->slots[statement->slot + m];
-    return 1;
+static const struct slc_save *find_save(const struct pass *pass, const struct slc_op *op,
+                                        uint32_t s)
+{
+    struct slc_forward *fwd = pass->fwd;
+    const struct slc_saving pop = slc_fwd_saving(fwd, pass->exec, pass->node, s, op->popped);
+
+    return slc_saves_find(&fwd->saves, &fwd->memory, pop.task, pop.reg, pop.slot);
 }
 
 static int pass_pop(const struct pass *pass, const struct slc_op *op, uint32_t s,
                     const struct slc_save *save, bool is_marked)
 {
-    struct slc_forward *fwd = pass->fwd;
-    struct ins_regset set = {0};
-    int err = 0;
+    const struct slc_saving pop = slc_fwd_saving(pass->fwd, pass->exec, pass->node, s, op->popped);
+    return slc_fwd_pop(pass->fwd, pass->task, &pop, save, is_marked);
+}
 
-    if (fwd->slice->options.no_bypass)
-        return 0;
-    if (save)
-        slc_saves_pop(save, &pass->task->regs);
-    else if (is_marked &&
-             slc_fwd_was_pushed(fwd, pass->exec->task, (unsigned)op->popped, stack_slot(pass, s),
-                                fwd->interval->first_time + pass->exec->time_off + s, &err)) {
-        ins_regset_add_gpr(&set, (unsigned)op->popped, 0, 8);
-        slc_regs_remove(&pass->task->regs, &set);
-    }
-    return err;
+static int pass_push(const struct pass *pass, const struct slc_op *op, uint32_t s, bool is_marked)
+{
+    const struct slc_saving push = slc_fwd_saving(pass->fwd, pass->exec, pass->node, s, op->pushed);
+    return slc_fwd_push(pass->fwd, pass->task, &push, is_marked);
 }
 
 /* ---- one instruction ---- */
@@ -253,10 +245,9 @@ static int pass_plain(struct pass *pass, struct slc_op *op, uint32_t s, bool is_
     struct slc_regs *regs = &pass->task->regs;
     struct seen seen = {0};
     const struct slc_save *save = NULL;
-    bool is_let = false;
     int err = is_live ? control_of(pass, op) : 0;
+    bool is_let = is_live && pass->is_let;
 
-    is_let = is_live && pass->is_let;
     if (is_let) {
         seen.ways = (1u << op->way_count) - 1;
         seen.any = true;
@@ -274,17 +265,13 @@ static int pass_plain(struct pass *pass, struct slc_op *op, uint32_t s, bool is_
     if (err || !fwd->follows_data)
         return err;
     if (op->popped >= 0)
-        save = slc_saves_find(&fwd->saves, &fwd->memory, pass->exec->task, (unsigned)op->popped,
-                              stack_slot(pass, s));
+        save = find_save(pass, op, s);
     if (op->flags & SLC_OP_STORE && !err)
         err = define_memory(fwd, op, pass->slots[op->store_slot], stored_bytes(op, &seen));
     define_registers(regs, op, &seen);
     if (op->popped >= 0 && !err)
         err = pass_pop(pass, op, s, save, (seen.ways | seen.moves) != 0);
-    if (op->pushed >= 0 && (seen.any || is_let) && stack_slot(pass, s) % 8 == 0 && !err)
-        err = slc_saves_push(&fwd->saves, &fwd->memory, regs, pass->exec->task,
-                             (unsigned)op->pushed, stack_slot(pass, s));
-    return err;
+    return err || op->pushed < 0 ? err : pass_push(pass, op, s, seen.any);
 }
 
 /* ---- a glance at all of it ---- */

@@ -51,9 +51,6 @@ static int moved(struct slc_forward *fwd, const struct evq_op *op, const struct 
 
 /* ---- threads ---- */
 
-#define CLONE_ARGS_STACK 40 /* and its size behind it */
-#define CLONE_ARGS_TLS   56
-
 /* Marks a register if something of memory is, or of another register, as values. */
 static void mark_from(struct slc_regs *regs, unsigned loc, const struct slc_sight *sight)
 {
@@ -87,7 +84,7 @@ static void give_stack(struct slc_forward *fwd, const struct slc_fwd_task *paren
     if (entry->number == SYS_clone) {
         copy_gpr(&child->regs, INS_RSP, &parent->regs, INS_RSI);
     } else if (entry->number == SYS_clone3) {
-        slc_see_memory(&fwd->memory, regs->r[EVQ_RDI] + CLONE_ARGS_STACK, 16, WETDBG_EDGE_VALUE,
+        slc_see_memory(&fwd->memory, regs->r[EVQ_RDI] + SLC_CLONE_STACK_OFF, 16, WETDBG_EDGE_VALUE,
                        &sight);
         for (unsigned p = 0; p < INS_GPR_PIECES; p++)
             mark_from(&child->regs, INS_LOC_GPR + INS_GPR_PIECES * INS_RSP + p, &sight);
@@ -105,7 +102,7 @@ static void give_tls(struct slc_forward *fwd, const struct slc_fwd_task *parent,
     if (entry->number == SYS_clone)
         slc_see_registers(&parent->regs, &r8, 0, WETDBG_EDGE_VALUE, &sight);
     else if (entry->number == SYS_clone3)
-        slc_see_memory(&fwd->memory, regs->r[EVQ_RDI] + CLONE_ARGS_TLS, 8, WETDBG_EDGE_VALUE,
+        slc_see_memory(&fwd->memory, regs->r[EVQ_RDI] + SLC_CLONE_TLS_OFF, 8, WETDBG_EDGE_VALUE,
                        &sight);
     else
         return;
@@ -116,8 +113,7 @@ static void give_tls(struct slc_forward *fwd, const struct slc_fwd_task *parent,
 static int thread_began(struct slc_forward *fwd, struct slc_fwd_task *parent,
                         const struct evq_entry *entry, const struct evq_op *op)
 {
-    const struct evq_regs *regs =
-        evq_entry_regs(entry) ? evq_entry_regs(entry) : evq_entry_loads(entry);
+    const struct evq_regs *regs = slc_clone_regs(entry);
     const struct evq_regs *born = evq_op_regs(op);
     int err = 0;
     struct slc_fwd_task *child = slc_fwd_task(fwd, (uint32_t)op->task_new.task, &err);
@@ -172,8 +168,7 @@ static int pass_ops(struct slc_forward *fwd, struct slc_fwd_task *task,
 static void pass_segment_base(struct slc_forward *fwd, struct slc_fwd_task *task,
                               const struct evq_entry *exit)
 {
-    const struct evq_regs *regs = evq_entry_loads(exit);
-    unsigned base = regs ? slc_entry_base_set(exit, regs) : INS_LOC_COUNT;
+    unsigned base = slc_entry_base_set(exit);
 
     if (base == INS_LOC_COUNT || !fwd->follows_data)
         return;
@@ -186,14 +181,6 @@ static void pass_segment_base(struct slc_forward *fwd, struct slc_fwd_task *task
 
 /* ---- signal handlers ---- */
 
-/* Where piece `piece` of the i-th saved register lies in a ucontext. */
-static unsigned saved_piece(unsigned i, unsigned piece, uint64_t *off)
-{
-    assert(i < SLC_SAVED_REG_COUNT && piece < INS_GPR_PIECES);
-    *off = SLC_SAVED_REGS_OFF + 8 * i + slc_gpr_shape.start[piece];
-    return INS_LOC_GPR + INS_GPR_PIECES * slc_saved_order[i] + piece;
-}
-
 /* The frame in memory holds copies of the general registers. */
 static int fill_frame(struct slc_forward *fwd, const struct slc_regs *regs, uint64_t ucontext)
 {
@@ -201,7 +188,7 @@ static int fill_frame(struct slc_forward *fwd, const struct slc_regs *regs, uint
     int err = 0;
 
     for (unsigned i = 0; i < SLC_SAVED_REG_COUNT * INS_GPR_PIECES && !err; i++) {
-        unsigned loc = saved_piece(i / INS_GPR_PIECES, i % INS_GPR_PIECES, &off);
+        unsigned loc = slc_saved_piece(i / INS_GPR_PIECES, i % INS_GPR_PIECES, &off);
         for (uint32_t mask = slc_regs_value_mask(regs, loc); mask && !err; mask &= mask - 1)
             err = slc_memory_add(&fwd->memory, ucontext + off + (unsigned)__builtin_ctz(mask), 1,
                                  slc_regs_value(regs, loc));
@@ -216,7 +203,7 @@ static void take_frame(struct slc_forward *fwd, struct slc_regs *regs, uint64_t 
     uint64_t off;
 
     for (unsigned i = 0; i < SLC_SAVED_REG_COUNT * INS_GPR_PIECES; i++) {
-        unsigned loc = saved_piece(i / INS_GPR_PIECES, i % INS_GPR_PIECES, &off);
+        unsigned loc = slc_saved_piece(i / INS_GPR_PIECES, i % INS_GPR_PIECES, &off);
         uint64_t first = ucontext + off,
                  end = first + (unsigned)__builtin_popcount(slc_piece_mask(loc));
         bool was_address = ins_regset_has(&regs->address, loc);
@@ -258,20 +245,6 @@ static int handler_ended(struct slc_forward *fwd, struct slc_fwd_task *task,
     }
     take_frame(fwd, &task->regs, regs->r[EVQ_RSP]);
     return 0;
-}
-
-/* What a handler is given: arguments, a stack, an empty vector state. */
-static void give_handler(struct slc_regs *regs)
-{
-    static const uint8_t given[] = {INS_RAX, INS_RDI, INS_RSI, INS_RDX, INS_RSP};
-    struct ins_regset set = {0};
-
-    for (unsigned i = 0; i < sizeof(given); i++)
-        ins_regset_add_gpr(&set, given[i], 0, 8);
-    for (unsigned l = INS_LOC_VEC; l < INS_LOC_FS_BASE; l++)
-        ins_regset_add(&set, l);
-    ins_regset_add(&set, INS_LOC_DF);
-    slc_regs_remove(regs, &set);
 }
 
 /* How what the handler's frames let run is marked: as what depends on the instruction that faulted, or
@@ -337,6 +310,7 @@ static int handler_began(struct slc_forward *fwd, struct slc_fwd_task *task,
 {
     uint64_t ucontext = regs->r[EVQ_RSP] + 8;
     const struct slc_clip clip = slc_signal_frame_clip(event->entry, regs->r[EVQ_RSP]);
+    const struct ins_regset given = slc_handler_given();
     struct slc_want cause;
     int err = cause_of(fwd, task, index, &cause);
 
@@ -354,7 +328,7 @@ static int handler_began(struct slc_forward *fwd, struct slc_fwd_task *task,
         err = keep_registers(task);
     if (!err)
         err = slc_branches_push(&task->branches, regs->r[EVQ_RSP], &cause);
-    give_handler(&task->regs);
+    slc_regs_remove(&task->regs, &given);
     task->last = NULL;
     return err;
 }

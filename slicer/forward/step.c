@@ -22,7 +22,7 @@ struct instance {
     const struct ins_info *info;
     const uint64_t *slots;
     wetdbg_time time;
-    uint32_t task;
+    const struct wet_exec *exec;
     const struct slc_node *node;
     uint32_t index; /* of the statement in its node */
 };
@@ -297,53 +297,12 @@ static void mark_defined(struct slc_fwd_task *task, const struct ins_flow *flow,
     }
 }
 
-/* ---- saved registers ---- */
-
-/* The address of a push's or pop's slot. */
-static uint64_t stack_slot(const struct instance *in)
-{
-    for (unsigned m = 0; m < in->info->mem_count; m++)
-        if (in->info->mems[m].flags & INS_MEM_IMPLICIT)
-            return in->slots[in->statement->slot + m];
-    return 1; /* no multiple of 8: none */
-}
-
-/* A pop of a saved register: its marks are those of before the push. */
-static int pass_pop(struct slc_forward *fwd, struct slc_fwd_task *task, const struct instance *in,
-                    const struct slc_save *save, bool is_marked)
-{
-    struct ins_regset set = {0};
-    int popped = in->node->popped[in->index], err = 0;
-
-    if (popped < 0 || fwd->slice->options.no_bypass)
-        return 0;
-    if (save)
-        slc_saves_pop(save, &task->regs);
-    else if (is_marked &&
-             slc_fwd_was_pushed(fwd, in->task, (unsigned)popped, stack_slot(in), in->time, &err)) {
-        ins_regset_add_gpr(&set, (unsigned)popped, 0, 8);
-        slc_regs_remove(&task->regs, &set);
-    }
-    return err;
-}
-
-/* A push of a register that is not marked needs no note, unless the push itself is. */
-static int pass_push(struct slc_forward *fwd, struct slc_fwd_task *task, const struct instance *in,
-                     bool is_marked)
-{
-    int pushed = in->node->pushed[in->index];
-
-    if (pushed < 0 || !is_marked || stack_slot(in) % 8)
-        return 0;
-    return slc_saves_push(&fwd->saves, &fwd->memory, &task->regs, in->task, (unsigned)pushed,
-                          stack_slot(in));
-}
-
 /* ---- all of it ---- */
 
 static int define(struct slc_forward *fwd, struct slc_fwd_task *task, const struct instance *in,
                   struct outcome *out, const struct slc_save *save)
 {
+    int popped = in->node->popped[in->index], pushed = in->node->pushed[in->index];
     const struct slc_want mark = {.user = in->time,
                                   .distance = out->sight.best.distance + 1,
                                   .edge = WETDBG_EDGE_VALUE,
@@ -358,9 +317,15 @@ static int define(struct slc_forward *fwd, struct slc_fwd_task *task, const stru
         mark_defined(task, &in->info->flows[f], out, f, &mark);
     for (size_t r = 0; r < out->run_count && !err; r++)
         err = slc_memory_add(&fwd->memory, out->runs[r].address, out->runs[r].size_bytes, &mark);
-    if (!err)
-        err = pass_pop(fwd, task, in, save, (out->flows | out->moves) != 0);
-    return err ? err : pass_push(fwd, task, in, out->sight.best.distance != SLC_NOT_WANTED);
+    if (popped >= 0 && !err) {
+        const struct slc_saving pop = slc_fwd_saving(fwd, in->exec, in->node, in->index, popped);
+        err = slc_fwd_pop(fwd, task, &pop, save, (out->flows | out->moves) != 0);
+    }
+    if (pushed >= 0 && !err) {
+        const struct slc_saving push = slc_fwd_saving(fwd, in->exec, in->node, in->index, pushed);
+        err = slc_fwd_push(fwd, task, &push, out->sight.best.distance != SLC_NOT_WANTED);
+    }
+    return err;
 }
 
 int slc_fwd_control(struct slc_forward *fwd, struct slc_fwd_task *task, uint32_t pc_index,
@@ -412,7 +377,7 @@ static void find_arguments(const struct slc_forward *fwd, const struct instance 
         const struct wet_event *event = &fwd->interval->events[i];
         if (event->time > in->time)
             return;
-        if (event->task == in->task && event->entry->kind == EVQ_SYSCALL_ENTER) {
+        if (event->task == in->exec->task && event->entry->kind == EVQ_SYSCALL_ENTER) {
             slc_call_note(call, event->entry);
             return;
         }
@@ -531,7 +496,7 @@ int slc_fwd_step(struct slc_forward *fwd, struct slc_fwd_task *task, const struc
                           .info = node->wet->statements[statement].info,
                           .slots = fwd->interval->slots + exec->slot_off,
                           .time = fwd->interval->first_time + exec->time_off + statement,
-                          .task = exec->task,
+                          .exec = exec,
                           .node = node,
                           .index = statement};
     struct outcome out = {.sight = slc_no_sight()};
@@ -542,9 +507,11 @@ int slc_fwd_step(struct slc_forward *fwd, struct slc_fwd_task *task, const struc
     if (err)
         return err;
     *as_parent = fwd->follows_control ? as_parent_of(&in, &out) : slc_no_want();
-    if (node->popped[statement] >= 0)
-        save = slc_saves_find(&fwd->saves, &fwd->memory, in.task, (unsigned)node->popped[statement],
-                              stack_slot(&in));
+    if (node->popped[statement] >= 0) {
+        const struct slc_saving pop =
+            slc_fwd_saving(fwd, exec, node, statement, node->popped[statement]);
+        save = slc_saves_find(&fwd->saves, &fwd->memory, pop.task, pop.reg, pop.slot);
+    }
     if (out.sight.best.distance != SLC_NOT_WANTED)
         err = slc_slice_add(fwd->slice, fwd->interval, in.time, node->pc_index[statement],
                             &out.sight.best, out.sight.address);

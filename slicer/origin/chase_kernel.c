@@ -425,7 +425,7 @@ static int pass_segment_base(struct slc_chase *chase, const struct wet_event *ev
 
     if (event->entry->kind != EVQ_SYSCALL_EXIT || !loads)
         return 0;
-    unsigned base = slc_entry_base_set(event->entry, loads);
+    unsigned base = slc_entry_base_set(event->entry);
     for (unsigned i = 0; i < chase->origin->size && !err; i++) {
         const struct slc_track *track = &chase->tracks[i];
         if (track->state == SLC_TRACK_LIVE && track->spot.kind == WETDBG_SPOT_LOCATION &&

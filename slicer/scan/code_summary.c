@@ -166,12 +166,11 @@ static int list_stores(struct slc_node *node, const struct wet_node *wet)
     return 0;
 }
 
-/* The return address is the one implicit stack operand of a call or return. */
-static uint32_t find_exit_slot(const struct wet_statement *last)
+uint32_t slc_stack_slot(const struct wet_statement *statement)
 {
-    for (unsigned m = 0; m < last->info->mem_count; m++)
-        if (last->info->mems[m].flags & INS_MEM_IMPLICIT)
-            return last->slot + m;
+    for (unsigned m = 0; m < statement->info->mem_count; m++)
+        if (statement->info->mems[m].flags & INS_MEM_IMPLICIT)
+            return statement->slot + m;
     return SLC_UNKNOWN;
 }
 
@@ -251,7 +250,7 @@ struct slc_node *slc_code_make_node(struct slc_code *code, uint32_t id)
     node->last_pc = last->pc;
     node->branch_bit = slc_pc_bit(last->pc);
     node->flags = last_flags(last->info);
-    node->exit_slot = find_exit_slot(last);
+    node->exit_slot = slc_stack_slot(last);
     if (node->exit_slot == SLC_UNKNOWN)
         node->flags &= ~(uint32_t)(SLC_NODE_CALL | SLC_NODE_RET);
     find_function(code, node);

@@ -204,6 +204,10 @@ bool slc_is_far_jump(const struct slc_node *from, const struct slc_node *to);
 struct ins_range slc_operand_range(const struct wet_statement *statement, unsigned operand,
                                    const uint64_t *slots);
 
+/* Which of an execution's slots has the address of the implicit stack operand of a statement: of a push, pop,
+ * call or return. SLC_UNKNOWN if it has none. */
+uint32_t slc_stack_slot(const struct wet_statement *statement);
+
 /* All pieces of an operand, vector indices included: at most INS_RANGES_MAX ranges. */
 unsigned slc_operand_ranges(const struct wet_statement *statement, unsigned operand,
                             const uint64_t *slots, struct ins_range ranges[INS_RANGES_MAX]);

@@ -244,17 +244,6 @@ static inline bool touches(const struct slc_op *op, const struct slc_regs *regs)
     return found != 0;
 }
 
-/* The operand that a pop reads. */
-static unsigned popped_slot(const struct slc_node *node, uint32_t s)
-{
-    const struct wet_statement *statement = &node->wet->statements[s];
-    unsigned slot = statement->slot;
-
-    for (unsigned m = 0; !(statement->info->mems[m].flags & INS_MEM_IMPLICIT); m++)
-        slot++;
-    return slot;
-}
-
 static int pop_saved(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                      const struct slc_node *node, uint32_t s)
 {
@@ -270,7 +259,7 @@ static int pop_saved(struct slc_scan *scan, struct slc_task *task, const struct 
         taken = slc_bypass_pop(&scan->bypass, &scan->memory, &task->regs, exec->task, (unsigned)reg,
                                slot, scan->interval->first_time + exec->time_off + s);
     if (scan->draft && taken == 1)
-        slc_draft_step(scan->draft, s, popped_slot(node, s),
+        slc_draft_step(scan->draft, s, slc_stack_slot(&node->wet->statements[s]),
                        slc_saved_word(&scan->bypass.saved[scan->bypass.count - 1]), SLC_STEP_POP);
     else if (scan->draft)
         scan->draft->is_void = true;

@@ -139,9 +139,6 @@ static int move_to_memory(struct slc_scan *scan, uint64_t address, uint64_t size
     return slc_memory_add(&scan->memory, address, size, &want);
 }
 
-#define CLONE_ARGS_STACK 40 /* and its size behind it */
-#define CLONE_ARGS_TLS   56
-
 /* Takes the arguments of a clone: the stack pointer and the thread pointer are arguments of the
  * call, where they differ from the parent's: clone(flags, stack, parent_tid, child_tid, tls),
  * clone3(args, size). */
@@ -149,8 +146,7 @@ static int take_clone_arguments(struct slc_scan *scan, struct slc_task *parent,
                                 struct slc_regs *child, const struct evq_entry *entry,
                                 const struct evq_regs *born)
 {
-    const struct evq_regs *regs =
-        evq_entry_regs(entry) ? evq_entry_regs(entry) : evq_entry_loads(entry);
+    const struct evq_regs *regs = slc_clone_regs(entry);
     int err = 0;
 
     if (!regs)
@@ -161,12 +157,12 @@ static int take_clone_arguments(struct slc_scan *scan, struct slc_task *parent,
         move_gpr(&parent->regs, INS_RSI, child, INS_RSP);
     for (unsigned p = 0; has_stack && entry->number == SYS_clone3 && p < INS_GPR_PIECES && !err;
          p++)
-        err = move_to_memory(scan, regs->r[EVQ_RDI] + CLONE_ARGS_STACK, 16, child,
+        err = move_to_memory(scan, regs->r[EVQ_RDI] + SLC_CLONE_STACK_OFF, 16, child,
                              INS_LOC_GPR + INS_GPR_PIECES * INS_RSP + p);
     if (has_tls && entry->number == SYS_clone)
         move_to_gpr(&parent->regs, 8, child, INS_LOC_FS_BASE);
     if (has_tls && entry->number == SYS_clone3 && !err)
-        err = move_to_memory(scan, regs->r[EVQ_RDI] + CLONE_ARGS_TLS, 8, child, INS_LOC_FS_BASE);
+        err = move_to_memory(scan, regs->r[EVQ_RDI] + SLC_CLONE_TLS_OFF, 8, child, INS_LOC_FS_BASE);
     return err;
 }
 
@@ -243,14 +239,6 @@ static int pass_ops(struct slc_scan *scan, struct slc_task *task, const struct e
 
 /* ---- signal handlers ---- */
 
-/* Where piece `piece` of the i-th saved register lies in a ucontext. */
-static unsigned saved_piece(unsigned i, unsigned piece, uint64_t *off)
-{
-    assert(i < SLC_SAVED_REG_COUNT && piece < INS_GPR_PIECES);
-    *off = SLC_SAVED_REGS_OFF + 8 * i + slc_gpr_shape.start[piece];
-    return INS_LOC_GPR + INS_GPR_PIECES * slc_saved_order[i] + piece;
-}
-
 /* Wants bytes whose bits are in `mask`. */
 static int want_mask(struct slc_memory *memory, uint64_t address, uint32_t mask,
                      const struct slc_want *want)
@@ -279,7 +267,7 @@ static int handler_ended(struct slc_scan *scan, struct slc_task *task,
     }
     slc_regs_move(stash, &task->regs, &all);
     for (unsigned i = 0; regs && i < SLC_SAVED_REG_COUNT * INS_GPR_PIECES; i++) {
-        unsigned loc = saved_piece(i / INS_GPR_PIECES, i % INS_GPR_PIECES, &off);
+        unsigned loc = slc_saved_piece(i / INS_GPR_PIECES, i % INS_GPR_PIECES, &off);
         const struct slc_want want = slc_regs_nearest(stash, loc);
         if (want_mask(&scan->memory, regs->r[EVQ_RSP] + off, slc_regs_mask(stash, loc), &want)) {
             slc_stash_free(stash);
@@ -331,7 +319,7 @@ static int leave_signal_frame(struct slc_scan *scan, struct slc_task *task, stru
     int err = slc_bypass_write(&scan->bypass, &scan->memory, NULL, SLC_UNKNOWN, -1, from, bytes);
 
     for (unsigned i = 0; i < SLC_SAVED_REG_COUNT * INS_GPR_PIECES && !err; i++) {
-        unsigned loc = saved_piece(i / INS_GPR_PIECES, i % INS_GPR_PIECES, &off);
+        unsigned loc = slc_saved_piece(i / INS_GPR_PIECES, i % INS_GPR_PIECES, &off);
         leave_saved_piece(scan, task, stash, loc, ucontext + off);
         if (stash)
             slc_regs_drop(stash, loc);
@@ -342,18 +330,12 @@ static int leave_signal_frame(struct slc_scan *scan, struct slc_task *task, stru
     return err;
 }
 
-/* Takes what a handler is given: arguments, a stack, an empty vector state. */
+/* Takes what a handler is given. */
 static int given_to_handler(struct slc_scan *scan, struct slc_task *task, uint32_t number)
 {
-    static const uint8_t given[] = {INS_RAX, INS_RDI, INS_RSI, INS_RDX, INS_RSP};
-    struct ins_regset set = {0};
+    const struct ins_regset set = slc_handler_given();
     int err = 0;
 
-    for (unsigned i = 0; i < sizeof(given); i++)
-        ins_regset_add_gpr(&set, given[i], 0, 8);
-    for (unsigned l = INS_LOC_VEC; l < INS_LOC_FS_BASE; l++)
-        ins_regset_add(&set, l);
-    ins_regset_add(&set, INS_LOC_DF);
     for (unsigned l = ins_regset_next(&set, 0); l < INS_LOC_COUNT && !err;
          l = ins_regset_next(&set, l + 1))
         err = slc_register_from_outside(scan, task, number, l);
@@ -441,10 +423,9 @@ static int handler_began(struct slc_scan *scan, struct slc_task *task,
 /* ---- all of it ---- */
 
 /* arch_prctl(ARCH_SET_FS) and ARCH_SET_GS: the base is the call's. */
-static void pass_segment_base(struct slc_task *task, const struct evq_entry *exit,
-                              const struct evq_regs *regs)
+static void pass_segment_base(struct slc_task *task, const struct evq_entry *exit)
 {
-    unsigned base = regs ? slc_entry_base_set(exit, regs) : INS_LOC_COUNT;
+    unsigned base = slc_entry_base_set(exit);
 
     if (base == INS_LOC_COUNT || !slc_regs_has(&task->regs, base))
         return;
@@ -478,7 +459,7 @@ int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t 
         if (entry->number == SYS_rt_sigreturn)
             return entry->kind == EVQ_SYSCALL_ENTER ? handler_ended(scan, task, entry) : 0;
         if (entry->kind == EVQ_SYSCALL_EXIT)
-            pass_segment_base(task, entry, regs);
+            pass_segment_base(task, entry);
         err = pass_ops(scan, task, entry, &clip);
         if (!err && entry->kind == EVQ_SYSCALL_EXIT)
             err = slc_passed_end(scan, task, event->time);
