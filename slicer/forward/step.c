@@ -345,10 +345,10 @@ int slc_fwd_control(struct slc_forward *fwd, struct slc_fwd_task *task, uint32_t
 struct caller {
     struct slc_forward *fwd;
     struct slc_fwd_task *task;
-    struct slc_sight sight;
+    struct slc_sight parts[SLC_CALL_SENT + 1];
 };
 
-static int see_argument(void *arg, unsigned gpr, enum wetdbg_edge edge)
+static int see_argument(void *arg, enum slc_call_part part, unsigned gpr, enum wetdbg_edge edge)
 {
     struct caller *caller = arg;
     struct ins_regset set = {0};
@@ -356,15 +356,15 @@ static int see_argument(void *arg, unsigned gpr, enum wetdbg_edge edge)
     if (edge == WETDBG_EDGE_ADDRESS && !caller->fwd->follows_address)
         return 0;
     ins_regset_add_gpr(&set, gpr, 0, 8);
-    slc_see_registers(&caller->task->regs, &set, 0, edge, &caller->sight);
+    slc_see_registers(&caller->task->regs, &set, 0, edge, &caller->parts[part]);
     return 0;
 }
 
-static int see_argument_bytes(void *arg, uint64_t address, uint64_t bytes)
+static int see_argument_bytes(void *arg, enum slc_call_part part, uint64_t address, uint64_t bytes)
 {
     struct caller *caller = arg;
 
-    slc_see_memory(&caller->fwd->memory, address, bytes, WETDBG_EDGE_VALUE, &caller->sight);
+    slc_see_memory(&caller->fwd->memory, address, bytes, WETDBG_EDGE_VALUE, &caller->parts[part]);
     return 0;
 }
 
@@ -388,30 +388,32 @@ static void find_arguments(const struct slc_forward *fwd, const struct instance 
 static int see_call(struct slc_forward *fwd, struct slc_fwd_task *task, const struct instance *in,
                     struct outcome *out, bool *defines)
 {
-    struct caller caller = {fwd, task, slc_no_sight()};
-    struct slc_call_user user = {.wet = fwd->wet,
-                                 .lengths = &fwd->slice->session->lengths,
-                                 .interval = fwd->interval,
-                                 .time = in->time,
-                                 .use_register = see_argument,
-                                 .use_bytes = see_argument_bytes,
-                                 .arg = &caller};
+    struct caller caller = {fwd, task, {slc_no_sight(), slc_no_sight(), slc_no_sight()}};
+    const struct slc_call_user user = {.wet = fwd->wet,
+                                       .lengths = &fwd->slice->session->lengths,
+                                       .interval = fwd->interval,
+                                       .time = in->time,
+                                       .last = SLC_CALL_SENT,
+                                       .use_register = see_argument,
+                                       .use_bytes = see_argument_bytes,
+                                       .arg = &caller};
     struct slc_call_args call;
-    bool is_known;
+    bool is_known, is_seen = false;
 
     *defines = false;
     if (slc_regs_is_empty(&task->regs) && fwd->memory.word_count == 0)
         return 0;
     find_arguments(fwd, in, &call);
     int err = slc_call_uses(&call, &user, &is_known);
-    *defines = caller.sight.best.distance != SLC_NOT_WANTED;
-    user.is_whole = true;
-    if (!err)
-        err = slc_call_uses(&call, &user, &is_known);
-    if (caller.sight.best.distance != SLC_NOT_WANTED)
+    for (unsigned part = 0; part <= SLC_CALL_SENT; part++) {
+        const struct slc_sight *sight = &caller.parts[part];
+        is_seen |= sight->best.distance != SLC_NOT_WANTED;
+        slc_see(&out->sight, &sight->best, (enum wetdbg_edge)sight->best.edge, sight->best.location,
+                sight->address);
+    }
+    *defines = caller.parts[SLC_CALL_RESULT].best.distance != SLC_NOT_WANTED;
+    if (is_seen)
         fwd->slice->counts.unknown_calls += !is_known;
-    slc_see(&out->sight, &caller.sight.best, (enum wetdbg_edge)caller.sight.best.edge,
-            caller.sight.best.location, caller.sight.address);
     return err;
 }
 

@@ -33,11 +33,13 @@ struct asked {
     const struct slc_call_args *call;
 };
 
-static int use_bytes(const struct asked *asked, uint64_t address, uint64_t bytes)
+static int use_bytes(const struct asked *asked, enum slc_call_part part, uint64_t address,
+                     uint64_t bytes)
 {
-    if (!address || !bytes || bytes > BYTES_MAX || address + bytes < address)
+    if (part > asked->user->last || !address || !bytes || bytes > BYTES_MAX ||
+        address + bytes < address)
         return 0;
-    return asked->user->use_bytes(asked->user->arg, address, bytes);
+    return asked->user->use_bytes(asked->user->arg, part, address, bytes);
 }
 
 /* What the buffers of a vectored write held: the wet lists them. */
@@ -49,7 +51,7 @@ static int use_sent_vector(const struct asked *asked)
 
     for (size_t i = 0; i < count && !err; i++)
         if (outputs[i].time == asked->user->time)
-            err = use_bytes(asked, outputs[i].address, outputs[i].size);
+            err = use_bytes(asked, SLC_CALL_SENT, outputs[i].address, outputs[i].size);
     return err;
 }
 
@@ -57,13 +59,15 @@ static int use_sent_vector(const struct asked *asked)
 static int use_pieces(const struct asked *asked, struct wetdbg_state *state, uint64_t list,
                       uint64_t count, bool is_sent)
 {
-    int err = count > VECTORS_MAX ? 0 : use_bytes(asked, list, count * sizeof(struct iovec));
+    int err = 0;
     struct iovec piece;
 
+    if (count <= VECTORS_MAX)
+        err = use_bytes(asked, SLC_CALL_SENT, list, count * sizeof(struct iovec));
     for (uint64_t i = 0; i < count && i < VECTORS_MAX && is_sent && !err; i++) {
         if (wetdbg_state_read(state, list + i * sizeof(piece), &piece, sizeof(piece)))
             break;
-        err = use_bytes(asked, (uint64_t)(uintptr_t)piece.iov_base, piece.iov_len);
+        err = use_bytes(asked, SLC_CALL_SENT, (uint64_t)(uintptr_t)piece.iov_base, piece.iov_len);
     }
     return err;
 }
@@ -77,19 +81,23 @@ static int use_messages(const struct asked *asked, const struct slc_arg *arg, ui
     bool is_sent = arg->kind == SLC_ARG_SENT_MESSAGE;
     struct wetdbg_state *state = NULL;
     struct msghdr header;
-    int err =
-        asked->user->is_whole ? wetdbg_state_open(asked->user->wet, asked->user->time, &state) : 0;
+    int err = 0;
+
+    if (asked->user->last == SLC_CALL_SENT)
+        err = wetdbg_state_open(asked->user->wet, asked->user->time, &state);
 
     for (uint64_t i = 0; i < count && i < VECTORS_MAX && !err; i++, address += stride) {
-        err = use_bytes(asked, address, sizeof(header));
+        err = use_bytes(asked, SLC_CALL_RESULT, address, sizeof(header));
         if (err || !state || wetdbg_state_read(state, address, &header, sizeof(header)))
             continue;
         err = use_pieces(asked, state, (uint64_t)(uintptr_t)header.msg_iov, header.msg_iovlen,
                          is_sent);
         if (!err && is_sent)
-            err = use_bytes(asked, (uint64_t)(uintptr_t)header.msg_name, header.msg_namelen);
+            err = use_bytes(asked, SLC_CALL_SENT, (uint64_t)(uintptr_t)header.msg_name,
+                            header.msg_namelen);
         if (!err && is_sent)
-            err = use_bytes(asked, (uint64_t)(uintptr_t)header.msg_control, header.msg_controllen);
+            err = use_bytes(asked, SLC_CALL_SENT, (uint64_t)(uintptr_t)header.msg_control,
+                            header.msg_controllen);
     }
     if (state)
         wetdbg_state_close(state);
@@ -112,20 +120,20 @@ static int use_memory(const struct asked *asked, const struct slc_arg *arg, uint
             return 0;
         err = slc_lengths_get(asked->user->lengths, asked->user->wet, asked->user->interval,
                               asked->user->time, address, &size);
-        return err ? err : use_bytes(asked, address, size);
+        return err ? err : use_bytes(asked, SLC_CALL_RESULT, address, size);
     case SLC_ARG_IN:
     case SLC_ARG_IN_OUT:
-        return use_bytes(asked, address, arg->bytes);
+        return use_bytes(asked, SLC_CALL_RESULT, address, arg->bytes);
     case SLC_ARG_IN_SIZED:
     case SLC_ARG_IN_OUT_SIZED:
-        return by > BYTES_MAX ? 0 : use_bytes(asked, address, by * arg->bytes);
+        return by > BYTES_MAX ? 0 : use_bytes(asked, SLC_CALL_RESULT, address, by * arg->bytes);
     case SLC_ARG_SENT:
-        return asked->user->is_whole ? use_bytes(asked, address, by) : 0;
+        return use_bytes(asked, SLC_CALL_SENT, address, by);
     case SLC_ARG_SENT_VECTOR:
-        err = by > VECTORS_MAX ? 0 : use_bytes(asked, address, by * arg->bytes);
-        return err || !asked->user->is_whole ? err : use_sent_vector(asked);
+        err = by > VECTORS_MAX ? 0 : use_bytes(asked, SLC_CALL_RESULT, address, by * arg->bytes);
+        return err || asked->user->last < SLC_CALL_SENT ? err : use_sent_vector(asked);
     case SLC_ARG_OUT_VECTOR:
-        return by > VECTORS_MAX ? 0 : use_bytes(asked, address, by * arg->bytes);
+        return by > VECTORS_MAX ? 0 : use_bytes(asked, SLC_CALL_RESULT, address, by * arg->bytes);
     case SLC_ARG_SENT_MESSAGE:
     case SLC_ARG_OUT_MESSAGE:
         return use_messages(asked, arg, address);
@@ -139,16 +147,16 @@ int slc_call_uses(const struct slc_call_args *call, const struct slc_call_user *
 {
     const struct slc_syscall *syscall = call->is_known ? slc_syscall_find(call->number) : NULL;
     const struct asked asked = {user, call};
-    int err = user->use_register(user->arg, INS_RAX, WETDBG_EDGE_VALUE);
+    int err = user->use_register(user->arg, SLC_CALL_RESULT, INS_RAX, WETDBG_EDGE_VALUE);
 
     *is_known = syscall != NULL;
     for (unsigned a = 0; a < SLC_SYSCALL_ARGS && !err; a++) {
         const struct slc_arg unknown = {.kind = SLC_ARG_VALUE};
         const struct slc_arg *arg = syscall ? &syscall->args[a] : &unknown;
-        bool is_passed = arg->kind == SLC_ARG_SENT && !user->is_whole && !user->has_sent;
-        if (arg->kind == SLC_ARG_NONE || is_passed)
+        enum slc_call_part part = arg->kind == SLC_ARG_SENT ? SLC_CALL_SENT_AT : SLC_CALL_RESULT;
+        if (arg->kind == SLC_ARG_NONE || part > user->last)
             continue;
-        err = user->use_register(user->arg, slc_syscall_gpr[a],
+        err = user->use_register(user->arg, part, slc_syscall_gpr[a],
                                  edge_of((enum slc_arg_kind)arg->kind));
         if (!err)
             err = use_memory(&asked, arg, call->args[a]);
@@ -164,10 +172,11 @@ struct wanting {
     struct slc_want *want;
 };
 
-static int want_register(void *arg, unsigned gpr, enum wetdbg_edge edge)
+static int want_register(void *arg, enum slc_call_part part, unsigned gpr, enum wetdbg_edge edge)
 {
     const struct wanting *wanting = arg;
 
+    (void)part;
     if (edge == WETDBG_EDGE_ADDRESS && !wanting->scan->follows_address)
         return 0;
     wanting->want->edge = (uint8_t)edge;
@@ -177,24 +186,24 @@ static int want_register(void *arg, unsigned gpr, enum wetdbg_edge edge)
     return 0;
 }
 
-static int want_bytes(void *arg, uint64_t address, uint64_t bytes)
+static int want_bytes(void *arg, enum slc_call_part part, uint64_t address, uint64_t bytes)
 {
     const struct wanting *wanting = arg;
 
+    (void)part;
     wanting->want->edge = WETDBG_EDGE_VALUE;
     return slc_memory_add(&wanting->scan->memory, address, bytes, wanting->want);
 }
 
-int slc_call_want(struct slc_scan *scan, struct slc_task *task, wetdbg_time time, bool is_whole,
-                  bool has_sent, struct slc_want *want)
+int slc_call_want(struct slc_scan *scan, struct slc_task *task, wetdbg_time time,
+                  enum slc_call_part last, struct slc_want *want)
 {
     struct wanting wanting = {scan, task, want};
     const struct slc_call_user user = {.wet = scan->wet,
                                        .lengths = &scan->slice->session->lengths,
                                        .interval = scan->interval,
                                        .time = time,
-                                       .is_whole = is_whole,
-                                       .has_sent = has_sent,
+                                       .last = last,
                                        .use_register = want_register,
                                        .use_bytes = want_bytes,
                                        .arg = &wanting};

@@ -22,24 +22,29 @@ void slc_call_note(struct slc_call_args *call, const struct evq_entry *enter);
 
 struct slc_lengths;
 
+/* What a call uses something for; each goes with those before it. */
+enum slc_call_part {
+    SLC_CALL_RESULT,  /* to make its result and what it writes */
+    SLC_CALL_SENT_AT, /* to find what it only passes on */
+    SLC_CALL_SENT,    /* it only passes it on */
+};
+
 /* Who asks what a call uses, and gets to know of each use. */
 struct slc_call_user {
     struct wetdbg *wet;
     struct slc_lengths *lengths;
     const struct wet_interval *interval; /* that the call is in */
     wetdbg_time time;                    /* of the call */
-    bool is_whole;                       /* also what the call only passes on */
-    bool has_sent; /* the addresses of that, of which another call delivered some */
+    enum slc_call_part last;             /* that is asked for */
     /* A general register (enum ins_gpr), by value or as an address; the kernel never looks at parts. */
-    int (*use_register)(void *arg, unsigned gpr, enum wetdbg_edge edge);
+    int (*use_register)(void *arg, enum slc_call_part part, unsigned gpr, enum wetdbg_edge edge);
     /* Bytes of memory, by value. */
-    int (*use_bytes)(void *arg, uint64_t address, uint64_t bytes);
+    int (*use_bytes)(void *arg, enum slc_call_part part, uint64_t address, uint64_t bytes);
     void *arg;
 };
 
 /*
- * Tells what the call uses to make its result and what it writes; with `is_whole` also what it only
- * passes on. A call without a signature is taken to use all six arguments; then *is_known is false.
+ * Tells what the call uses, up to the last part asked for. A call without a signature is taken to use all six arguments; then *is_known is false.
  * The length of a string may have to be read: slicer/scan/lengths.h. 0, an error, or what a callback
  * returned, which ends it.
  */
@@ -51,7 +56,7 @@ struct slc_task;
 struct slc_want;
 
 /* Wants in a backward scan what slc_call_uses() tells of the task's call at `time`. 0 or an error. */
-int slc_call_want(struct slc_scan *scan, struct slc_task *task, wetdbg_time time, bool is_whole,
-                  bool has_sent, struct slc_want *want);
+int slc_call_want(struct slc_scan *scan, struct slc_task *task, wetdbg_time time,
+                  enum slc_call_part last, struct slc_want *want);
 
 #endif

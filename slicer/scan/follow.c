@@ -295,7 +295,8 @@ static int follow_call(struct slc_scan *scan, struct slc_task *task, const struc
 
     if (!is_whole && !in->has_written && !(hits->flows & RESULT_FLOW))
         return 0;
-    int err = slc_call_want(scan, task, in->time, is_whole, in->has_sent, want);
+    enum slc_call_part last = in->has_sent ? SLC_CALL_SENT_AT : SLC_CALL_RESULT;
+    int err = slc_call_want(scan, task, in->time, is_whole ? SLC_CALL_SENT : last, want);
     return err ? err : slc_passed_want(scan, task, want);
 }
 
