@@ -13,6 +13,8 @@
  */
 const struct evq_entry *slc_event_exit(const struct wet_interval *interval, size_t index);
 
+#define SLC_SYSCALL_BYTES 2 /* of the instruction: entries have the address behind it */
+
 /* Whether an EVQ_OPS goes with a call: before its exit, or behind what its enter could hold. */
 bool slc_event_is_of_call(const struct wet_interval *interval, size_t index);
 

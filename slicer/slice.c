@@ -146,6 +146,83 @@ int slc_slice_add(struct wetdbg_slice *slice, const struct wet_interval *interva
     return 0;
 }
 
+/* Members of an earlier interval are the latest first already. */
+static int keep_late_member(struct slc_share *share, struct slc_member member, bool is_turned)
+{
+    size_t at = wd_bisect(0, share->member_count, i,
+                          is_turned ? share->members[i].time_off > member.time_off
+                                    : share->members[i].time_off < member.time_off);
+
+    if (at == share->member_count || share->members[at].time_off != member.time_off) {
+        if (wd_grow(share->members, share->member_capacity, share->member_count + 1))
+            return -ENOMEM;
+        memmove(&share->members[at + 1], &share->members[at],
+                (share->member_count - at) * sizeof(member));
+        share->member_count++;
+    }
+    share->members[at] = member;
+    return 0;
+}
+
+/* Brings a line nearer of which an instance has been counted. */
+static void count_nearer(struct wetdbg_slice *slice, uint32_t pc_index, uint32_t distance)
+{
+    struct slc_count *tally = &slice->code->pcs[pc_index].tally, *total = NULL;
+
+    if (pc_index < slice->total_capacity)
+        total = &slice->totals[pc_index];
+    if (tally->instances && distance < tally->min_distance)
+        tally->min_distance = distance;
+    if (total && total->instances && distance < total->min_distance)
+        total->min_distance = distance;
+}
+
+static int add_late(struct wetdbg_slice *slice, const struct wet_interval *interval,
+                    struct slc_member member, bool is_turned)
+{
+    struct slc_share *share = &slice->shares[interval->index];
+    bool has_parents = slice->options.record_parents;
+    uint32_t distance = has_parents ? member.distance : WETDBG_DISTANCE_UNKNOWN;
+    wetdbg_time time = interval->first_time + member.time_off;
+    uint64_t *bits, bit = UINT64_C(1) << (member.time_off % 64);
+
+    if (slc_slice_make_bits(slice, interval, &bits) ||
+        (has_parents && keep_late_member(share, member, is_turned)))
+        return -ENOMEM;
+    if (bits[member.time_off / 64] & bit)
+        count_nearer(slice, member.pc_index, distance);
+    else
+        slc_code_tally(slice->code, member.pc_index, 1, time, time, distance);
+    bits[member.time_off / 64] |= bit;
+    return 0;
+}
+
+int slc_slice_add_late(struct wetdbg_slice *slice, const struct wet_interval *now, wetdbg_time time,
+                       uint32_t pc_index, const struct slc_want *want, uint64_t address)
+{
+    const struct wet_interval *interval = now;
+    bool is_earlier = time < now->first_time;
+    int err = 0;
+
+    if (is_earlier)
+        err = wet_interval_get(slice->wet, wetdbg_interval_at(slice->wet, time), &interval);
+    if (err)
+        return err;
+    const struct slc_member member = {.parent = want->user,
+                                      .address = address,
+                                      .time_off = (uint32_t)(time - interval->first_time),
+                                      .pc_index = pc_index,
+                                      .distance = want->distance,
+                                      .location = want->location,
+                                      .edge = want->edge};
+    assert(pc_index < slice->code->pc_count &&
+           time - interval->first_time < interval->instructions);
+    err = add_late(slice, interval, member, is_earlier);
+    if (is_earlier)
+        wet_interval_put(slice->wet, interval);
+    return err;
+}
+
 void slc_slice_turn_members(struct wetdbg_slice *slice, const struct wet_interval *interval)
 {
     struct slc_share *share = &slice->shares[interval->index];

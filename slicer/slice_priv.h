@@ -61,6 +61,11 @@ void slc_slice_restart(struct wetdbg_slice *slice);
 int slc_slice_add(struct wetdbg_slice *slice, const struct wet_interval *interval, wetdbg_time time,
                   uint32_t pc_index, const struct slc_want *want, uint64_t address);
 
+/* Adds an instance of a forward slice that had been passed when it was found to be in it: of interval `now` or an
+ * earlier one. Or brings it nearer. 0, -ENOMEM or an error of the wet. */
+int slc_slice_add_late(struct wetdbg_slice *slice, const struct wet_interval *now, wetdbg_time time,
+                       uint32_t pc_index, const struct slc_want *want, uint64_t address);
+
 /* The bitmap of an interval's members; NULL before the first one. With a word more at its end. */
 uint64_t *slc_slice_bits(const struct wetdbg_slice *slice, const struct wet_interval *interval);
 /* Makes an interval's bitmap, if there is none. 0 or -ENOMEM. */

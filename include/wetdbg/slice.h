@@ -44,7 +44,8 @@
  *    criterion, and byte for byte where another call brought it back: what a call delivered of what the
  *    run itself had put into the file, pipe or pair of sockets depends, by value, on the call that put
  *    it there, which uses the delivered bytes of its buffer by value and the buffer's address; or, if a
- *    shared mapping had it, on the memory there. A call between two descriptors (splice, sendfile) is
+ *    shared mapping had it, on the memory there. Where the call that delivered is the criterion, it uses
+ *    all that it so delivered. A call between two descriptors (splice, sendfile) is
  *    such a call, too, and has its bytes from another. What came from outside is told by its value, which
  *    was in no buffer; a pipe that a child process shares is all outside from the child's birth on, and
  *    so is what goes through descriptors that came in a message. How many bytes

@@ -47,6 +47,22 @@ static void note_sender(struct slc_channels *channels, const struct slc_transfer
         channels->is_sent[file->writes_fifo] = true;
 }
 
+/* The same of who reads. */
+static void note_receiver(struct slc_channels *channels, const struct slc_transfer *transfer)
+{
+    uint32_t index = transfer->kind == SLC_TRANSFER_PASS ? transfer->from_file : transfer->file;
+
+    if (!receives(transfer))
+        return;
+    const struct slc_file *file = slc_files_get(channels->files, index);
+    channels->is_read[index] = true;
+    channels->is_shared |= transfer->kind == SLC_TRANSFER_MAP && transfer->is_shared;
+    if (file->kind == SLC_FILE_PATH && transfer->ended > channels->last_named)
+        channels->last_named = transfer->ended;
+    if (file->reads_fifo != SLC_NO_FIFO)
+        channels->is_taken[file->reads_fifo] = true;
+}
+
 static int prepare(struct slc_channels *channels)
 {
     uint64_t place = 0;
@@ -56,8 +72,11 @@ static int prepare(struct slc_channels *channels)
     channels->order = malloc((count + 1) * sizeof(*channels->order));
     channels->places = malloc((count + 1) * sizeof(*channels->places));
     channels->is_written = calloc(slc_files_count(channels->files) + 1, 1);
+    channels->is_read = calloc(slc_files_count(channels->files) + 1, 1);
     channels->is_sent = calloc(slc_files_fifo_count(channels->files) + 1, 1);
-    if (!channels->order || !channels->places || !channels->is_written || !channels->is_sent)
+    channels->is_taken = calloc(slc_files_fifo_count(channels->files) + 1, 1);
+    if (!channels->order || !channels->places || !channels->is_written || !channels->is_read ||
+        !channels->is_sent || !channels->is_taken)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++) {
         const struct slc_transfer *transfer = &channels->list[i];
@@ -66,6 +85,7 @@ static int prepare(struct slc_channels *channels)
         if (slc_transfer_sends(transfer))
             place += transfer->size < SLC_SENT_MAX ? transfer->size : 0;
         note_sender(channels, transfer);
+        note_receiver(channels, transfer);
     }
     channels->places[count] = place;
     qsort_r(channels->order, count, sizeof(*channels->order), by_end,
@@ -102,7 +122,9 @@ void slc_channels_free(struct slc_channels *channels)
     free(channels->order);
     free(channels->places);
     free(channels->is_written);
+    free(channels->is_read);
     free(channels->is_sent);
+    free(channels->is_taken);
     free(channels->links);
     free(channels->first_links);
     free(channels->receipts);
@@ -182,6 +204,27 @@ uint32_t slc_channels_sender(const struct slc_channels *channels, wetdbg_time ti
     size_t at = wd_bisect(0, channels->count, i, list[i].time < time);
 
     return at < channels->count && list[at].time == time ? (uint32_t)at : SLC_NO_CALL;
+}
+
+bool slc_channels_may_return(const struct slc_channels *channels, uint32_t sender)
+{
+    const struct slc_transfer *transfer = &channels->list[sender];
+
+    assert(sender < channels->count);
+    if (transfer->kind == SLC_TRANSFER_UNMAP)
+        return channels->is_shared;
+    if (transfer->kind != SLC_TRANSFER_WRITE && transfer->kind != SLC_TRANSFER_PASS)
+        return false;
+    const struct slc_file *file = slc_files_get(channels->files, transfer->file);
+    if (file->writes_fifo != SLC_NO_FIFO)
+        return channels->is_taken[file->writes_fifo];
+    return channels->is_read[transfer->file] ||
+           (file->kind == SLC_FILE_PATH && channels->last_named > transfer->ended);
+}
+
+bool slc_channels_shares(const struct slc_channels *channels)
+{
+    return channels->is_shared;
 }
 
 /* ---- where bytes came from ---- */

@@ -55,6 +55,12 @@ uint32_t slc_channels_ended(const struct slc_channels *channels, uint32_t i);
  */
 uint32_t slc_channels_sender(const struct slc_channels *channels, wetdbg_time time);
 
+/* Whether what a call sent may come back to the run: so that few have to be asked for their receipts. */
+bool slc_channels_may_return(const struct slc_channels *channels, uint32_t sender);
+
+/* Whether the run had a shared mapping: then calls may deliver what memory holds. */
+bool slc_channels_shares(const struct slc_channels *channels);
+
 /* ---- where bytes came from ---- */
 
 /*

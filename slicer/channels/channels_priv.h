@@ -25,8 +25,12 @@ struct slc_channels {
     uint32_t *order;      /* by sequence */
     uint64_t *places;     /* by number: of its first byte; and one more */
     bool *is_written;     /* by file */
+    bool *is_read;        /* by file */
     bool *is_sent;        /* by fifo: something was put into it */
+    bool *is_taken;       /* ... was taken from it */
+    bool is_shared;       /* by a mapping */
     uint64_t first_named; /* event: when something was put into a file of a path */
+    uint64_t last_named;  /* ... when something was last read from one */
     /* Once slc_channels_link() has been called: */
     struct slc_link *links;
     size_t link_count, link_capacity;

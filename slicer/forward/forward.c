@@ -15,6 +15,7 @@
 #include "common/bisect.h"
 #include "common/clock.h"
 #include "slicer/forward/reached.h"
+#include "slicer/forward/sent.h"
 #include <wetdbg/errors.h>
 
 struct slc_fwd_task *slc_fwd_task(struct slc_forward *fwd, uint32_t number, int *err)
@@ -34,7 +35,8 @@ struct slc_fwd_task *slc_fwd_task(struct slc_forward *fwd, uint32_t number, int 
         *err = -ENOMEM;
         return NULL;
     }
-    task->call = task->call_maker = task->last_mark = slc_no_want();
+    task->call = slc_no_call();
+    task->last_mark = slc_no_want();
     fwd->tasks[number] = task;
     return task;
 }
@@ -115,6 +117,8 @@ static int pass_starts(struct slc_forward *fwd, struct slc_fwd_task *task, wetdb
             if (seed->places[p].edge == WETDBG_EDGE_VALUE)
                 err = slc_memory_add(&fwd->memory, seed->places[p].address,
                                      seed->places[p].size_bytes, &mark);
+        if (seed->passed.size && !err)
+            err = slc_fwd_send_start(fwd, &seed->passed, &mark);
     }
     if (!err && fwd->criterion->info.kind == WETDBG_CRITERION_FUNCTION && fwd->follows_control &&
         fwd->start_at < fwd->start_count && fwd->starts[fwd->start_at].time == time) {
@@ -343,7 +347,8 @@ static int pass_interval(struct slc_forward *fwd, const struct wet_interval *int
 
 static bool holds_marks(const struct slc_fwd_task *task)
 {
-    if (!slc_regs_is_empty(&task->regs) || task->bracket || task->call.distance != SLC_NOT_WANTED)
+    if (!slc_regs_is_empty(&task->regs) || task->bracket ||
+        task->call.result.distance != SLC_NOT_WANTED)
         return true;
     for (size_t f = 0; f < task->branches.count; f++)
         if (task->branches.frames[f].is_live || task->branches.frames[f].is_signal)
@@ -353,7 +358,7 @@ static bool holds_marks(const struct slc_fwd_task *task)
 
 static bool is_done(const struct slc_forward *fwd)
 {
-    if (fwd->start_at < fwd->start_count || fwd->memory.word_count)
+    if (fwd->start_at < fwd->start_count || fwd->memory.word_count || slc_sent_waits(fwd))
         return false;
     for (unsigned i = 0; i < EVQ_TASKS_MAX; i++)
         if (fwd->tasks[i] && holds_marks(fwd->tasks[i]))
@@ -399,6 +404,7 @@ static void restart(struct slc_forward *fwd)
     }
     slc_branch_ids_fini(&fwd->ids);
     slc_saves_fini(&fwd->saves);
+    slc_sent_fini(&fwd->sent);
     slc_memory_fini(&fwd->memory);
     fwd->start_at = 0;
     fwd->is_stale = false;

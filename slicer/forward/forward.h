@@ -21,6 +21,25 @@
 
 struct slc_bracket; /* slicer/forward/linker.c */
 
+/* A task's last system call. */
+struct slc_fwd_call {
+    wetdbg_time time;  /* 0: none since the source */
+    bool is_passed_by; /* in the dynamic linker */
+    uint32_t pc_index;
+    uint32_t distance;      /* SLC_NOT_WANTED: not in the slice */
+    struct slc_want result; /* what it defines is marked so; or none */
+    struct slc_want sent;   /* all that it sends is; or none */
+    struct slc_want maker;  /* the frames that it made are; or none */
+};
+
+static inline struct slc_fwd_call slc_no_call(void)
+{
+    return (struct slc_fwd_call){.distance = SLC_NOT_WANTED,
+                                 .result = slc_no_want(),
+                                 .sent = slc_no_want(),
+                                 .maker = slc_no_want()};
+}
+
 struct slc_fwd_task {
     struct slc_regs regs;
     struct slc_branches branches;
@@ -28,9 +47,15 @@ struct slc_fwd_task {
     wetdbg_time last_time;       /* of its last instruction */
     struct slc_want last_mark;   /* ... as whose dependents what it let run is marked; or none */
     uint64_t last_slot;          /* ... of the return address that it wrote or read */
-    struct slc_want call;        /* what its last system call defines is marked so; or none */
-    struct slc_want call_maker;  /* ... and the frames that it made */
+    struct slc_fwd_call call;
     struct slc_bracket *bracket; /* of the dynamic linker, that it is in */
+};
+
+/* What calls sent that is marked; slicer/forward/sent.h. */
+struct slc_sent {
+    struct slc_memory marks; /* by place; no table: nothing yet */
+    uint64_t event;          /* of the recording: the next one that may deliver */
+    uint64_t last_event;     /* ... and the last one that is known to */
 };
 
 /* Something of the source. */
@@ -48,6 +73,7 @@ struct slc_forward {
     struct slc_code *code; /* the slice's */
     struct slc_memory memory;
     struct slc_saves saves;
+    struct slc_sent sent;
     struct slc_fwd_task *tasks[EVQ_TASKS_MAX];
     struct slc_branch_ids ids;
     struct slc_glance **glances; /* by id of the node; NULL until it ran */

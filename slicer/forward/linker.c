@@ -104,6 +104,8 @@ void slc_fwd_linker(struct slc_forward *fwd, struct slc_fwd_task *task, const st
     }
     for (unsigned f = 0; f < statement->info->flow_count; f++)
         slc_regs_remove(&task->regs, &statement->info->flows[f].defs);
-    if (statement->info->klass == INS_SYSCALL)
-        task->call = task->call_maker = slc_no_want();
+    if (statement->info->klass == INS_SYSCALL) {
+        task->call = slc_no_call();
+        task->call.is_passed_by = true;
+    }
 }

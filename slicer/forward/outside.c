@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 
 #include "slicer/call_events.h"
-#include "slicer/forward/forward.h"
+#include "slicer/forward/sent.h"
 #include "slicer/scan/halfway.h"
 #include <wetdbg/errors.h>
 
@@ -127,8 +127,8 @@ static int thread_began(struct slc_forward *fwd, struct slc_fwd_task *parent,
     if (regs && born->r[EVQ_FS_BASE] != regs->r[EVQ_FS_BASE])
         give_tls(fwd, parent, child, entry, regs);
     child->last = NULL;
-    child->call = slc_no_want();
-    return slc_branches_restart(&child->branches, &parent->call_maker);
+    child->call = slc_no_call();
+    return slc_branches_restart(&child->branches, &parent->call.maker);
 }
 
 /* ---- calls ---- */
@@ -136,7 +136,7 @@ static int thread_began(struct slc_forward *fwd, struct slc_fwd_task *parent,
 static int pass_ops(struct slc_forward *fwd, struct slc_fwd_task *task,
                     const struct evq_entry *entry, const struct slc_clip *clip)
 {
-    const struct slc_want *mark = task ? &task->call : NULL;
+    const struct slc_want *mark = task ? &task->call.result : NULL;
     int err = 0;
 
     for (const struct evq_op *op = NULL; !err && (op = evq_op_next(entry, op));) {
@@ -164,6 +164,18 @@ static int pass_ops(struct slc_forward *fwd, struct slc_fwd_task *task,
     return err;
 }
 
+/* What a call did to memory, with bytes in it that another call had sent. */
+static int pass_call(struct slc_forward *fwd, struct slc_fwd_task *task, size_t index,
+                     const struct slc_clip *clip)
+{
+    struct slc_delivered delivered = {.count = 0};
+    int err = slc_fwd_receive(fwd, task, index, &delivered);
+
+    if (!err)
+        err = pass_ops(fwd, task, fwd->interval->events[index].entry, clip);
+    return slc_fwd_deliver(fwd, task, &delivered, err);
+}
+
 /* arch_prctl(ARCH_SET_FS) and ARCH_SET_GS: the base is the call's. */
 static void pass_segment_base(struct slc_forward *fwd, struct slc_fwd_task *task,
                               const struct evq_entry *exit)
@@ -173,10 +185,10 @@ static void pass_segment_base(struct slc_forward *fwd, struct slc_fwd_task *task
     if (base == INS_LOC_COUNT || !fwd->follows_data)
         return;
     slc_regs_drop(&task->regs, base);
-    if (task->call.distance == SLC_NOT_WANTED)
+    if (task->call.result.distance == SLC_NOT_WANTED)
         return;
-    slc_regs_add(&task->regs, base, &task->call, false);
-    slc_regs_add(&task->regs, base, &task->call, true);
+    slc_regs_add(&task->regs, base, &task->call.result, false);
+    slc_regs_add(&task->regs, base, &task->call.result, true);
 }
 
 /* ---- signal handlers ---- */
@@ -259,7 +271,7 @@ static int cause_of(struct slc_forward *fwd, struct slc_fwd_task *task, size_t i
     if (!cause)
         return 0;
     if (cause->entry->kind == EVQ_SYSCALL_EXIT) {
-        *mark = task->call_maker;
+        *mark = task->call.maker;
         return 0;
     }
     uint32_t pc_index = regs ? slc_code_pc(fwd->code, regs->r[EVQ_RIP]) : SLC_UNKNOWN;
@@ -349,19 +361,21 @@ int slc_fwd_event(struct slc_forward *fwd, const struct wet_event *event, size_t
     case EVQ_SYSCALL_ENTER:
         if (entry->number == SYS_rt_sigreturn)
             return handler_ended(fwd, task, entry);
-        return pass_ops(fwd, task, entry, &clip);
+        err = slc_fwd_send(fwd, task, event->time);
+        return err ? err : pass_ops(fwd, task, entry, &clip);
     case EVQ_SYSCALL_EXIT:
         if (entry->number == SYS_rt_sigreturn)
             return 0;
         pass_segment_base(fwd, task, entry);
-        return pass_ops(fwd, task, entry, &clip);
+        return pass_call(fwd, task, index, &clip);
     case EVQ_TASK_EXIT: /* the kernel tells who waits for the thread, or for its locks */
         return pass_ops(fwd, task, entry, &clip);
     case EVQ_OPS:
         if (regs && slc_entry_calls_handler(entry, regs))
             return handler_began(fwd, task, event, index, regs);
-        return pass_ops(fwd, slc_event_is_of_call(fwd->interval, index) ? task : NULL, entry,
-                        &clip);
+        if (slc_event_is_of_call(fwd->interval, index))
+            return pass_call(fwd, task, index, &clip);
+        return pass_ops(fwd, NULL, entry, &clip);
     default:
         return pass_ops(fwd, NULL, entry, &clip);
     }

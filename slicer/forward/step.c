@@ -37,6 +37,7 @@ struct outcome {
     struct slc_sight sight;        /* of the whole instance */
     bool is_start;                 /* of the source itself */
     bool is_let;                   /* marked by control */
+    bool is_sent;                  /* of a call: all that it sends is marked */
     unsigned flows;                /* bit f: all that flow f defines is marked */
     uint64_t copied[INS_FLOW_MAX]; /* of a flow that moves bytes: those of its destination */
     struct slc_move move[INS_FLOW_MAX];
@@ -384,9 +385,9 @@ static void find_arguments(const struct slc_forward *fwd, const struct instance 
     }
 }
 
-/* What a call sees with all that it uses; *defines: with what its results depend on. */
+/* What a call sees with all that it uses. */
 static int see_call(struct slc_forward *fwd, struct slc_fwd_task *task, const struct instance *in,
-                    struct outcome *out, bool *defines)
+                    struct outcome *out)
 {
     struct caller caller = {fwd, task, {slc_no_sight(), slc_no_sight(), slc_no_sight()}};
     const struct slc_call_user user = {.wet = fwd->wet,
@@ -400,7 +401,6 @@ static int see_call(struct slc_forward *fwd, struct slc_fwd_task *task, const st
     struct slc_call_args call;
     bool is_known, is_seen = false;
 
-    *defines = false;
     if (slc_regs_is_empty(&task->regs) && fwd->memory.word_count == 0)
         return 0;
     find_arguments(fwd, in, &call);
@@ -408,10 +408,13 @@ static int see_call(struct slc_forward *fwd, struct slc_fwd_task *task, const st
     for (unsigned part = 0; part <= SLC_CALL_SENT; part++) {
         const struct slc_sight *sight = &caller.parts[part];
         is_seen |= sight->best.distance != SLC_NOT_WANTED;
+        if (part == SLC_CALL_RESULT)
+            out->flows = is_seen ? 1u << RESULT_FLOW : 0;
+        if (part == SLC_CALL_SENT_AT)
+            out->is_sent = is_seen;
         slc_see(&out->sight, &sight->best, (enum wetdbg_edge)sight->best.edge, sight->best.location,
                 sight->address);
     }
-    *defines = caller.parts[SLC_CALL_RESULT].best.distance != SLC_NOT_WANTED;
     if (is_seen)
         fwd->slice->counts.unknown_calls += !is_known;
     return err;
@@ -451,7 +454,7 @@ static int see_all(struct slc_forward *fwd, struct slc_fwd_task *task, const str
                    struct outcome *out)
 {
     const struct ins_info *info = in->info;
-    bool is_call = info->klass == INS_SYSCALL, call_defines = false;
+    bool is_call = info->klass == INS_SYSCALL;
     unsigned skipped = ins_skipped_flow(info, in->slots + in->statement->slot);
     struct slc_want control;
     int err = slc_fwd_control(fwd, task, in->node->pc_index[in->index], &control);
@@ -464,15 +467,15 @@ static int see_all(struct slc_forward *fwd, struct slc_fwd_task *task, const str
     for (unsigned f = is_call; f < info->flow_count && fwd->follows_data; f++)
         if (!(info->flows[f].kinds & skipped))
             see_flow(fwd, task, in, f, out);
-    if (is_call && fwd->follows_data)
-        err = see_call(fwd, task, in, out, &call_defines);
-    see_start(fwd, in, out);
     if (is_call) /* what else it changes depends on nothing that it uses */
-        out->flows = call_defines ? 1u << RESULT_FLOW : 0;
-    if (is_call)
-        out->moves = 0;
-    if (out->is_let || out->is_start)
+        out->flows = out->moves = 0;
+    if (is_call && fwd->follows_data)
+        err = see_call(fwd, task, in, out);
+    see_start(fwd, in, out);
+    if (out->is_let || out->is_start) {
         out->flows = (1u << info->flow_count) - 1;
+        out->is_sent = true;
+    }
     return err;
 }
 
@@ -489,6 +492,23 @@ static struct slc_want as_parent_of(const struct instance *in, const struct outc
         is_marked |=
             in->info->flows[f].kinds & INS_FLOW_BRANCH && (out->flows | out->moves) >> f & 1;
     return is_marked ? mark : slc_no_want();
+}
+
+/* What of a call matters to what the kernel does for it. */
+static struct slc_fwd_call call_of(const struct instance *in, const struct outcome *out,
+                                   const struct slc_want *as_parent)
+{
+    const struct slc_want mark = {.user = in->time,
+                                  .distance = out->sight.best.distance + 1,
+                                  .edge = WETDBG_EDGE_VALUE,
+                                  .location = INS_LOC_COUNT};
+
+    return (struct slc_fwd_call){.time = in->time,
+                                 .pc_index = in->node->pc_index[in->index],
+                                 .distance = out->sight.best.distance,
+                                 .result = out->flows >> RESULT_FLOW & 1 ? mark : slc_no_want(),
+                                 .sent = out->is_sent ? mark : slc_no_want(),
+                                 .maker = *as_parent};
 }
 
 int slc_fwd_step(struct slc_forward *fwd, struct slc_fwd_task *task, const struct wet_exec *exec,
@@ -517,15 +537,8 @@ int slc_fwd_step(struct slc_forward *fwd, struct slc_fwd_task *task, const struc
     if (out.sight.best.distance != SLC_NOT_WANTED)
         err = slc_slice_add(fwd->slice, fwd->interval, in.time, node->pc_index[statement],
                             &out.sight.best, out.sight.address);
-    if (in.info->klass == INS_SYSCALL) {
-        task->call_maker = *as_parent;
-        task->call = slc_no_want();
-        if (out.flows >> RESULT_FLOW & 1)
-            task->call = (struct slc_want){.user = in.time,
-                                           .distance = out.sight.best.distance + 1,
-                                           .edge = WETDBG_EDGE_VALUE,
-                                           .location = INS_LOC_COUNT};
-    }
+    if (in.info->klass == INS_SYSCALL)
+        task->call = call_of(&in, &out, as_parent);
     if (!err && fwd->follows_data)
         err = define(fwd, task, &in, &out, save);
     free(out.runs);

@@ -109,8 +109,6 @@ int slc_chase_step(struct slc_chase *chase, const struct wet_exec *exec,
 /* Passes something from outside the instructions; events come in reverse order. */
 int slc_chase_event(struct slc_chase *chase, size_t index);
 
-#define SLC_SYSCALL_BYTES 2 /* of the instruction */
-
 /* ---- through the kernel; slicer/origin/chase_passed.c ---- */
 
 /* The origin's, made when they are first asked for. 0 or an error. */

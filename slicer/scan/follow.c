@@ -297,6 +297,8 @@ static int follow_call(struct slc_scan *scan, struct slc_task *task, const struc
         return 0;
     enum slc_call_part last = in->has_sent ? SLC_CALL_SENT_AT : SLC_CALL_RESULT;
     int err = slc_call_want(scan, task, in->time, is_whole ? SLC_CALL_SENT : last, want);
+    if (!err && is_whole)
+        err = slc_passed_brought(scan, in->time, want);
     return err ? err : slc_passed_want(scan, task, want);
 }
 

@@ -271,6 +271,73 @@ int slc_passed_seed(struct slc_scan *scan, const struct slc_passed_bytes *bytes,
     return err;
 }
 
+/* Bytes of a call from `offset` on, which it brought back from their places; `state` is that after it. */
+static int want_places(struct slc_scan *scan, struct wetdbg_state *state,
+                       const struct slc_buffers *buffers, uint64_t offset,
+                       const struct slc_source *source, const struct slc_want *want)
+{
+    struct slc_carried carried = {.at = source->at, .is_place = true, .has_value = true};
+    uint64_t address;
+    int err = 0;
+
+    for (uint64_t i = 0; i < source->size && !err; i++, carried.at++)
+        if (slc_buffers_address(buffers, offset + i, &address) &&
+            !wetdbg_state_read(state, address, &carried.value, 1))
+            err = hold(scan, &carried, want);
+    return err;
+}
+
+static int want_brought(struct slc_scan *scan, struct slc_channels *channels, uint32_t receiver,
+                        struct slc_want *want)
+{
+    const struct slc_transfer *transfer = slc_channels_call(channels, receiver);
+    struct wetdbg_state *state = NULL;
+    struct slc_buffers buffers;
+    struct slc_source source;
+    uint64_t size;
+    int err = slc_channels_buffers(channels, receiver, &buffers);
+
+    for (uint64_t at = 0; at < transfer->size && !err; at += size) {
+        slc_channels_source(channels, receiver, at, &source);
+        size = source.size < transfer->size - at ? source.size : transfer->size - at;
+        source.size = size;
+        if (source.kind == SLC_SOURCE_MEMORY)
+            err = slc_memory_add(&scan->memory, source.at, size, want);
+        if (source.kind != SLC_SOURCE_CALL)
+            continue;
+        if (!state)
+            err = wetdbg_state_open(scan->wet, transfer->time + 1, &state);
+        if (!err)
+            err = want_places(scan, state, &buffers, at, &source, want);
+    }
+    if (state)
+        wetdbg_state_close(state);
+    return err;
+}
+
+int slc_passed_brought(struct slc_scan *scan, wetdbg_time time, struct slc_want *want)
+{
+    const struct slc_transfer *transfer;
+    struct slc_channels *channels;
+    int err = slc_session_channels(scan->slice->session, &channels);
+    uint32_t number = err ? SLC_NO_CALL : slc_channels_sender(channels, time);
+
+    want->edge = WETDBG_EDGE_VALUE;
+    for (; !err && (transfer = slc_channels_call(channels, number)) && transfer->time == time;
+         number++) {
+        const struct slc_passed_bytes all = {number, 0, transfer->size};
+        if (transfer->kind != SLC_TRANSFER_READ && transfer->kind != SLC_TRANSFER_MAP &&
+            transfer->kind != SLC_TRANSFER_PASS)
+            continue;
+        err = slc_channels_need_links(channels);
+        if (!err && transfer->kind == SLC_TRANSFER_PASS)
+            err = slc_passed_seed(scan, &all, want);
+        else if (!err)
+            err = want_brought(scan, channels, number, want);
+    }
+    return err;
+}
+
 /* ---- sent ---- */
 
 struct sending {

@@ -65,6 +65,9 @@ int slc_passed_want(struct slc_scan *scan, struct slc_task *task, struct slc_wan
 int slc_passed_seed(struct slc_scan *scan, const struct slc_passed_bytes *bytes,
                     struct slc_want *want);
 
+/* Wants what the call at `time`, of a criterion, brought back of what the run had sent. 0 or an error. */
+int slc_passed_brought(struct slc_scan *scan, wetdbg_time time, struct slc_want *want);
+
 /* Whether something is held that calls of interval k sent. */
 bool slc_passed_concerns(const struct slc_scan *scan, uint64_t k);
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """test_channels.py BUILD-DIRECTORY: slices through files, pipes, sockets and mappings, of recorded runs.
 
-The guest of slicer_channels says of each byte that it puts out which line computed it. A second program shares its pipe
+The guest of slicer_channels says of each byte that it puts out which line computed it: that is its backward slice, and
+what of the output is in the forward slice of the line. A second program shares its pipe
 and its file with a child: what that wrote is outside, even where it wrote the same."""
 import re
 
@@ -42,6 +43,21 @@ def lines_in(answer, source):
     return {row["line"] for row in answer["lines"] if row["file"] and e2e.base_name(row["file"]) == source}
 
 
+def reached(answer):
+    """Bytes of standard output that a forward slice came to, by more than control."""
+    return {piece["offset"] + i for piece in answer["output"] if piece["fd"] == 1 and not piece["control"]
+            for i in range(piece["size"])}
+
+
+def check_forward(bench, directory, lines, expected):
+    for digit, line in lines.items():
+        run = bench.wet("replay", directory, "--batch", "--json", "-e", f"slice forward --thin channels.c:{line}")
+        answers = [answer for answer in run.objects() if answer.get("schema", "").startswith("wetdbg.slice")]
+        own = {int(name.split(":")[1]) for name, byte in expected.items() if byte == digit and name.count(":") == 1}
+        bench.check(len(answers) == 1 and own and reached(answers[0]) == own,
+                    f"byte {digit} goes to {sorted(own)}: {sorted(reached(answers[0])) if answers else run.err}", run)
+
+
 def check_guest(bench):
     directory = bench.record("guest", f"{bench.build}/tests/slicer/slicer_channels_O2", "without")
     lines, expected = read_guest()
@@ -50,6 +66,7 @@ def check_guest(bench):
         found = lines_in(answer, "channels.c")
         computed = {digit for digit in DIGITS if lines[digit] in found}
         bench.check(computed == {byte} - {"."}, f"{criterion} is byte {byte}: {computed}")
+    check_forward(bench, directory, lines, expected)
 
 
 def check_child(bench):

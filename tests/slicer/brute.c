@@ -1316,6 +1316,12 @@ static void reach_all_flows(struct search *s, uint32_t t)
 
     for (unsigned f = is_call; f < (is_call ? SENT_USES + 1u : info->flow_count); f++)
         reach_flow(s, t, f);
+    for (size_t d = is_call ? s->b->first_defs[t] : s->b->defs.count; d < s->b->defs.count; d++) {
+        const struct def *def = &s->b->defs.at[d];
+        const struct use passed = {def->place, def->source, WETDBG_EDGE_VALUE, true};
+        if (def->time == t && def->flow != JOIN_FLOW && def->source)
+            reach_use(s, t, &passed);
+    }
 }
 
 uint32_t *brute_slice(struct brute *b, const struct brute_criterion *criterion,
@@ -1375,7 +1381,7 @@ static bool is_lost_stack(const struct spread *s, const struct def *def, const s
 {
     unsigned kinds = 0;
 
-    if (def->flow != KERNEL_FLOW)
+    if (def->flow != KERNEL_FLOW && def->flow != SENT_FLOW)
         kinds = fake_step(s->search.b->wet, def->time)->info->flows[def->flow].kinds;
     return !def->is_memory && (kinds & INS_FLOW_STACK || (kinds & INS_FLOW_STACK_ADDRESS &&
                                                           use->edge == WETDBG_EDGE_ADDRESS));
@@ -1462,16 +1468,23 @@ static bool def_spreads(struct spread *s, uint32_t d)
 
     if (def.flow == JOIN_FLOW)
         return false; /* looked through by whoever uses it */
+    bool found = false;
+    if (def.source) {
+        const struct use passed = {def.place, def.source, WETDBG_EDGE_VALUE, true};
+        found = spreads(s, def.time, &passed);
+    }
     if ((!s->picture && def.time == s->source) || is_let(s, def.time))
         return true;
     bool is_call = fake_step(b->wet, def.time)->info->klass == INS_SYSCALL;
-    if (is_call && (def.flow == KERNEL_FLOW || def.flow == 0))
-        return flow_spreads(s, def.time, CALL_USES);
+    if (is_call && (def.flow == KERNEL_FLOW || def.flow == SENT_FLOW || def.flow == 0))
+        found |= flow_spreads(s, def.time, CALL_USES);
+    if (def.flow == SENT_FLOW)
+        found |= flow_spreads(s, def.time, BUFFER_USES);
     if (def.flow == KERNEL_FLOW || is_call)
-        return false;
+        return found;
     const struct ins_info *info = fake_step(b->wet, def.time)->info;
     const struct ins_flow *flow = &info->flows[def.flow];
-    bool copies = is_plain_copy(flow), found = false;
+    bool copies = is_plain_copy(flow);
     bool moves = copies && def.is_memory && flow->mem_uses && info->flags & INS_IS_REP;
     uint64_t source = moves ? moved_from(&s->search, &def) : 0;
     for (size_t u = in->uses[def.flow]; u < in->uses[def.flow + 1]; u++) {
@@ -1501,7 +1514,8 @@ uint32_t *brute_forward(struct brute *b, const struct brute_criterion *source,
         spread_instance(&s, t);
         for (size_t d = b->first_defs[t]; d < b->first_defs[t + 1]; d++)
             if (b->defs.at[d].flow != JOIN_FLOW)
-                s.defs[d] = b->defs.at[d].time >= source->time && def_spreads(&s, (uint32_t)d);
+                s.defs[d] = (b->defs.at[d].time >= source->time || b->defs.at[d].source) &&
+                            def_spreads(&s, (uint32_t)d);
     }
     if (b->edges.count)
         qsort(b->edges.at, b->edges.count, sizeof(*b->edges.at), by_user);
