@@ -4,6 +4,7 @@
 #ifndef DELTA_PLAN_H
 #define DELTA_PLAN_H
 
+#include "delta/run_once.h"
 #include <wetdbg/delta_program.h>
 
 /* How a candidate reaches the program. */
@@ -29,6 +30,8 @@ struct dlt_plan {
     double timeout_s;
     uint64_t memory_bytes, disk_bytes;
     uint64_t tasks_max; /* of this user */
+    const struct dlt_stand_in
+        *stand_in; /* has the program run; NULL: nothing does, it is the program */
 };
 
 /* `options` are borrowed until dlt_plan_fini(), which is due after any result. -WETDBG_ERR_USAGE, -WETDBG_ERR_NOT_FOUND;

@@ -90,6 +90,9 @@ static _Noreturn void child(const struct dlt_command *command, int fd, int go, p
         (!command->directory || chdir(command->directory) == 0)) {
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
+        if (command->stand_in)
+            _exit(command->stand_in->run(command->stand_in->arg, command->program, command->argv,
+                                         command->environment));
         execvpe(command->program, command->argv, command->environment);
     }
     int err = errno;

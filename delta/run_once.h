@@ -7,6 +7,15 @@
 
 #include "delta/delta_report.h"
 
+/*
+ * What runs in the place of a program, in the process that would have become it: where it works, with its input,
+ * its words and its environment. `program` is the path that would be executed. Gives an exit status.
+ */
+struct dlt_stand_in {
+    int (*run)(void *arg, const char *program, char *const argv[], char *const environment[]);
+    void *arg;
+};
+
 struct dlt_command {
     const char *program; /* a path */
     char *const *argv, *const *environment;
@@ -18,6 +27,7 @@ struct dlt_command {
     int priority;       /* nice value */
     uint64_t tasks_max; /* of this user, those of others of his programs with them */
     bool is_traced;     /* the place of a crash is wanted */
+    const struct dlt_stand_in *stand_in; /* NULL: the program itself */
     int signals; /* a descriptor that signalfd() gave for SIGCHLD and SIGTERM, which are blocked */
 };
 

@@ -256,7 +256,8 @@ static int program_run(struct warden *warden)
         .disk_bytes = plan->disk_bytes,
         .tasks_max = plan->tasks_max,
         .priority = warden->priority,
-        .is_traced = is_crash,
+        .is_traced = is_crash && !plan->stand_in,
+        .stand_in = plan->stand_in,
         .signals = warden->signals,
     };
     if (!command.argv || !command.environment)

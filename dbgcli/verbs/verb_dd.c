@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `wetdbg dd`: delta debugging of what a program is given. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "dbgcli/interrupt.h"
 #include "dbgcli/progress.h"
 #include "dbgcli/verbs/dd_answer.h"
+#include "dbgcli/verbs/dd_chop.h"
 #include "dbgcli/verbs/memory_arg.h"
 #include "dbgcli/verbs/verb.h"
 #include <wetdbg/delta.h>
@@ -33,6 +35,10 @@ static const struct cli_option options[] = {
     {"disk", 0, "SIZE", "for what one run writes; by default 1G"},
     {"scratch", 0, NULL, "the program works in a directory of its own, which is removed"},
     {"restart", 0, NULL, "begin anew instead of going on after a kill"},
+    {"no-chop", 0, NULL, "only the difference; nothing is recorded"},
+    {"recording", 0, "DIR", "keep the recording in DIR, which must not exist yet"},
+    {"no-keep", 0, NULL, "remove the recording when its chop was shown"},
+    {"target", 0, "CRITERION", "what is wrong in the recorded run, as for 'slice'"},
     {"json", 0, NULL, "one JSON object"},
     {0},
 };
@@ -54,6 +60,9 @@ const struct cli_syntax cli_dd_syntax = {
         "WETDBG_OUTPUT, WETDBG_ERRORS (names of files) and WETDBG_STATUS (128 + N for signal N)\n"
         "in its environment. It may do without PROGRAM: its input is then the candidate.\n"
         "With --unit=argv or env there is no --fail: the command line is what fails.\n"
+        "Then the program is recorded on the minimal failing input, and what of its run depends\n"
+        "on the difference and led to the failure (the crash, the first wrong byte, the exit\n"
+        "status) is shown as 'chop' does. The recording stays in rr's place, for 'wetdbg replay'.\n"
         "After an interruption the same command goes on; FILE.dd-journal has the tests so far.",
     .example = "wetdbg dd --fail=bad.json --pass=good.json --crash -o min.json -- ./parse @@",
 };
@@ -212,28 +221,67 @@ static int keep(const struct wetdbg_dd_result *found, const char *path)
     return err;
 }
 
+/* ---- what comes after it ---- */
+
+static int go_on_from(const struct cli_args *args, struct cli_dd_go_on *go_on)
+{
+    static const char *const of_recording[] = {"recording", "no-keep", "target"};
+    *go_on = (struct cli_dd_go_on){
+        .dir = cli_args_value(args, "recording"),
+        .is_kept = !cli_args_has(args, "no-keep"),
+        .target = cli_args_value(args, "target"),
+    };
+    for (size_t i = 0; i < sizeof(of_recording) / sizeof(*of_recording); i++)
+        if (cli_args_has(args, "no-chop") && cli_args_has(args, of_recording[i]))
+            return wetdbg_fail(-WETDBG_ERR_USAGE, "dd: with --no-chop there is no --%s",
+                               of_recording[i]);
+    if (go_on->dir && !go_on->is_kept)
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "dd: --no-keep leaves nothing for --recording");
+    return go_on->dir && access(go_on->dir, F_OK) == 0
+               ? wetdbg_fail(-EEXIST, "%s is there already", go_on->dir)
+               : 0;
+}
+
+static int answer(struct cli_app *app, const struct cli_args *args, struct wetdbg_dd_options *how,
+                  const struct cli_dd_go_on *go_on, const struct wetdbg_dd_result *found)
+{
+    const char *kept = cli_args_value(args, "output");
+    bool has_chop = how->argv[0] && !cli_args_has(args, "no-chop");
+    int err = kept ? keep(found, kept) : 0, interrupted = 0;
+    if (app->out->json) {
+        json_t *object = cli_dd_json(how, found);
+        if (has_chop)
+            interrupted = cli_dd_chop(app, go_on, how, found, object);
+        cli_out_json(app->out, object);
+        return interrupted ? cli_exit_status(interrupted) : err;
+    }
+    cli_dd_print(app->out, how, found);
+    if (!has_chop)
+        cli_dd_print_next(app->out, how, found, err ? NULL : kept);
+    fflush(app->out->stream);
+    if (has_chop)
+        interrupted = cli_dd_chop(app, go_on, how, found, NULL);
+    return interrupted ? interrupted : err;
+}
+
 int cli_dd_run(struct cli_app *app, const struct cli_args *args)
 {
     struct wetdbg_dd_options how;
     struct wetdbg_dd_result found;
-    const char *kept = cli_args_value(args, "output");
+    struct cli_dd_go_on go_on;
     int err = how_from(args, &how);
+    if (!err)
+        err = go_on_from(args, &go_on);
     if (err)
         return err;
     char *journal = journal_name(&how);
     how.journal = journal;
     err = search(&how, &found);
     free(journal);
+    how.journal = NULL;
     if (err)
         return err;
-    if (kept)
-        err = keep(&found, kept);
-    if (app->out->json) {
-        cli_out_json(app->out, cli_dd_json(&how, &found));
-    } else {
-        cli_dd_print(app->out, &how, &found);
-        cli_dd_print_next(app->out, &how, &found, err ? NULL : kept);
-    }
+    err = answer(app, args, &how, &go_on, &found);
     wetdbg_dd_result_fini(&found);
     return err;
 }

@@ -34,6 +34,7 @@ struct wetdbg_record_options {
     bool quiet;    /* no line on stderr about software ticks */
     bool wait_all; /* until no process is left; else rr kills those that outlive the program */
     bool chaos;    /* rr draws lots about which thread runs and for how long */
+    char *const *environment; /* of the program; NULL: ours */
 };
 
 struct wetdbg_record_outcome {

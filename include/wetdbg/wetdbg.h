@@ -17,6 +17,7 @@
  *   origin.h      where one value came from
  *   delta.h       delta debugging: what of a difference makes a failure
  *   delta_program.h  the same of the inputs of a program, which it runs
+ *   delta_record.h   what was found, recorded
  *   files.h       the files that a run read and wrote
  *   errors.h      errors as values, with their sentences
  *
@@ -32,6 +33,7 @@
 #include <wetdbg/decisions.h>
 #include <wetdbg/delta.h>
 #include <wetdbg/delta_program.h>
+#include <wetdbg/delta_record.h>
 #include <wetdbg/errors.h>
 #include <wetdbg/files.h>
 #include <wetdbg/model.h>

@@ -43,7 +43,8 @@ struct run {
     char *out_dir; /* absolute; NULL = rr's place */
     bool is_software;
     bool wait_all, chaos;
-    const char *microarch; /* NULL = rr knows best */
+    char *const *environment; /* NULL = ours */
+    const char *microarch;    /* NULL = rr knows best */
     int report_write_fd;
     struct rec_report report;
 };
@@ -128,6 +129,7 @@ static int prepare(struct run *run, const struct wetdbg_record_options *options,
 
     run->wait_all = options->wait_all;
     run->chaos = options->chaos;
+    run->environment = options->environment;
     if (!err)
         err = rec_locate_rr(&run->rr);
     if (!err && options->out_dir)
@@ -206,6 +208,8 @@ static char **rr_arguments(const struct run *run, char *const argv[])
 
 static void run_rr(const struct run *run, char **args)
 {
+    if (run->environment)
+        environ = (char **)run->environment;
     set_preload_environment(run);
     fcntl(run->report_write_fd, F_SETFD, 0);
     execv(run->rr, args);

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""test_dd.py BUILD: `wetdbg dd` as a user runs it: what it finds, what it refuses, and that programs that behave
-badly leave nothing behind, neither when it ends nor when it is killed."""
+"""test_dd.py BUILD [PART|TEST]...: `wetdbg dd` as a user runs it: what it finds, what it refuses, that programs that
+behave badly leave nothing behind, neither when it ends nor when it is killed, and the chop that it ends with.
+
+Without a name all tests run. ctest runs the parts, which take some seconds each."""
 import base64
 import json
 import os
@@ -37,8 +39,8 @@ class Dd:
     def script(self, name, text):
         return self.file(name, f"#!/bin/sh\n{text}\n", 0o700)
 
-    def run(self, *words, status=0, **how):
-        run = self.bench.wet("dd", *words, **how)
+    def run(self, *words, status=0, chop=False, **how):
+        run = self.bench.wet("dd", *([] if chop else ["--no-chop"]), *words, **how)
         self.bench.check(run.status == status, f"status {run.status} in place of {status}", run)
         self.check_nothing_left(run)
         return run
@@ -59,6 +61,10 @@ class Dd:
     def says(self, text, *words, status=2, **how):
         run = self.run(*words, status=status, **how)
         self.bench.check(text in run.err and run.err.count("\n") == 1, f"it does not say {text!r}", run)
+
+    def recordings(self):
+        place = self.bench.path("data", "rr")
+        return {name for name in os.listdir(place) if os.path.isdir(f"{place}/{name}")} if os.path.exists(place) else set()
 
     def processes(self):
         found = []
@@ -278,7 +284,7 @@ def start_slow(dd, name):
     """A search of some seconds, whose program leaves a child each time."""
     fail = dd.file(name, "".join(f"{i}\n" for i in range(60)) + "X\n")
     program = dd.script("slow", 'sleep 1000 & sleep 0.06; grep -q X && grep -q 1 "$0" && kill -SEGV $$; exit 0')
-    words = ["--json", "--jobs", "2", "--fail", fail, "--any-crash", "--unit", "line", "--", program]
+    words = ["--json", "--no-chop", "--jobs", "2", "--fail", fail, "--any-crash", "--unit", "line", "--", program]
     child = subprocess.Popen([dd.bench.wetdbg, "dd", *words], env=dd.bench.environment, cwd=dd.bench.work, stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     return words, fail, child
@@ -309,7 +315,7 @@ def test_terminal(dd):
     """Progress is drawn on a terminal, and Ctrl-C there ends all runs."""
     fail = dd.file("f", "".join(f"{i}\n" for i in range(300)) + "X\n")
     program = dd.script("slow", 'sleep 0.1; grep -q X && kill -SEGV $$; exit 0')
-    prompt = e2e.Prompt(dd.bench, "dd", "--fail", fail, "--any-crash", "--", program)
+    prompt = e2e.Prompt(dd.bench, "dd", "--no-chop", "--fail", fail, "--any-crash", "--", program)
     prompt.read_until(r"\r\d+ tests, \d+ of \d+ left\x1b\[K")
     prompt.type("\x03")
     prompt.read_until("interrupted; the same command goes on from here")
@@ -329,15 +335,132 @@ def test_journal_of_another_search(dd):
         dd.equal((found["resumed"], found["fail"]), (0, b"X"), "with a journal of something else")
 
 
+# ---- the chop ----
+
+
+def source_lines(found, name):
+    """Of the program's own file, which the chop has lines of."""
+    return {row["line"] for row in found["chop"] or [] if e2e.base_name(row["file"]) == name}
+
+
+def marked(path, text):
+    with open(path) as file:
+        return next(number for number, line in enumerate(file, 1) if text in line)
+
+
+def test_chop_figure(dd):
+    """The character too much, where it is stored, and where what it was stored over is freed."""
+    source = f"{e2e.SOURCE}/tests/delta/programs/overflow.c"
+    fail, good = dd.file("fail", "a" * 2048), dd.file("pass", "a" * 1024)
+    words = ["--fail", fail, "--pass", good, "--crash", "--", f"{dd.programs}/overflow"]
+    found = dd.json(*words, chop=True)
+    lines = source_lines(found, "overflow.c")
+    dd.equal(lines, {marked(source, text) for text in ("getchar", "line.text[i] =", "free(line.title)")}, "the chop's lines")
+    dd.equal((found["chop_info"]["sources"], found["chop_info"]["target"], found["chop_info"]["kinds"]),
+             (["input:1024"], "crash", "data"), "from where to where")
+    dd.equal(found["no_chop_because"], None, "why there is none")
+    dd.bench.check("read" in "".join(row["function"] for row in found["chop_info"]["without_lines"] + found["chop"]),
+                   "the call that read it is missing")
+    dd.equal(os.path.basename(found["recording"]), "overflow-dd-0", "the recording")
+    chop = dd.bench.wet("replay", "overflow-dd-0", "--batch", "--json", "-e", "chop --data input:1024 crash").objects()[-1]
+    dd.equal([(row["file"], row["line"], row["instances"]) for row in chop["lines"]],
+             [(row["file"], row["line"], row["instances"]) for row in found["chop"]], "what the prompt says")
+    run = dd.run(*words, chop=True)
+    for text in ("failure-inducing chop:", "| free(line.title);", "wetdbg replay overflow-dd-1 -e 'chop input:1024 crash'"):
+        dd.bench.check(text in run.out, f"no {text!r}", run)
+    dd.says("overflow-dd-0 is there already", "--recording", found["recording"], *words, chop=True, status=5)
+
+
+def test_chop_of_other_units(dd):
+    """Bytes that moved, of a file with a name; an argument; a variable. What is wrong is the output, or the status."""
+    program, source = f"{dd.programs}/given", f"{e2e.SOURCE}/tests/delta/programs/given.c"
+    before = dd.recordings()
+    expected, fail = dd.file("expected", "text small\n"), dd.file("data.txt", "\n\n\n#\n....X..\n")
+    words = ["--no-keep", "--expect", expected, "--", program, "text", "@@"]
+    found = dd.json("--fail", fail, *words, chop=True)
+    dd.equal((found["fail"], found["chop_info"]["sources"], found["chop_info"]["target"]), (b"X", ["input:data.txt:0"], "output:5"),
+             "source and target")
+    dd.bench.check(source_lines(found, "given.c") >= {marked(source, "/* COUNT */"), marked(source, "/* CHOOSE */")},
+                   f"the chop's lines: {source_lines(found, 'given.c')}")
+    dd.equal(found["recording"], None, "a recording that was not to be kept")
+    run = dd.run("--fail", fail, *words, chop=True)
+    dd.bench.check(f"input:0 here is input:9 of {fail}" in run.out, "the original's offset", run)
+    oracle = '! [ "$WETDBG_STATUS" = 3 ]'
+    found = dd.json("--no-keep", "--unit", "argv", "--oracle", oracle, "--", program, "a", "b", "status3", "c", chop=True)
+    dd.equal((found["fail"], found["chop_info"]["sources"], found["chop_info"]["target"]), (b"status3\0", ["argv:1"], "exit"),
+             "source and target")
+    dd.bench.check(marked(source, "/* STATUS */") in source_lines(found, "given.c"), "where the status is read")
+    found = dd.json("--no-keep", "--unit", "env", "--any-crash", "--", program, "variable", chop=True,
+                    env=dict(dd.bench.environment, DD_ONE="1", DD_CRASH="9"))
+    dd.equal((found["fail"], found["chop_info"]["sources"]), (b"DD_CRASH=9\0", ["env:DD_CRASH"]), "source")
+    dd.bench.check(marked(source, "/* WILD */") in source_lines(found, "given.c"), "where it crashes")
+    dd.equal(dd.recordings(), before, "recordings")
+
+
+def test_chop_that_is_none(dd):
+    """The difference is there all the same."""
+    program = f"{dd.programs}/given"
+    fail = dd.file("f", "abcX")
+    says = 'grep -q X "$WETDBG_INPUT" && exit 1; exit 0'
+    for words, sentence in (
+            (["--oracle", says, "--", program, "text", "@@"], "only the oracle knows what is wrong"),
+            (["--oracle", says, "--", "/bin/true"], "only the oracle knows what is wrong"),
+            (["--oracle", says, "--target", "exit", "--", "/bin/true"], "read nothing from descriptor 0"),
+            (["--oracle", says, "--target", "nonsense#", "--", "/bin/true"], "nonsense")):
+        run = dd.run("--no-keep", "--fail", fail, *words, chop=True)
+        dd.bench.check("\nnone: " in run.out and sentence in run.out, f"it does not say {sentence!r}", run)
+        dd.bench.check('the minimal failing input has 1 of 4 bytes: "X"' in run.out, "the difference", run)
+    run = dd.run("--no-keep", "--fail", fail, "--oracle", says, "--target", "exit", "--", program, "text", "@@", chop=True)
+    dd.bench.check("empty: " in run.out and "'decisions'" in run.out, "an empty chop says why", run)
+    found = dd.json("--fail", fail, "--oracle", says, "--", program, "text", "@@", chop=True,
+                    env=dict(dd.bench.environment, WETDBG_RR="/no/such/rr"))
+    dd.bench.check(found["chop"] is None and "/no/such/rr" in found["no_chop_because"], f"{found['no_chop_because']}")
+    dd.says("--no-chop there is no --target", "--target", "exit", "--fail", fail, "--oracle", says)
+    dd.says("--no-keep leaves nothing for --recording", "--no-keep", "--recording", "x", "--fail", fail, "--oracle", says, chop=True)
+
+
+def test_chop_killed(dd):
+    """Nothing is left of a recording that is being made, or looked at, when wetdbg goes."""
+    fail, before = dd.file("f", "X"), dd.recordings()
+    for number, status, mode in ((signal.SIGKILL, -9, "slow"), (signal.SIGTERM, -15, "slow"), (signal.SIGINT, 130, "slow"),
+                                 (signal.SIGKILL, -9, "long")):
+        words = ["dd", "--fail", fail, "--crash", "--timeout", "30", "--", f"{dd.programs}/given", mode, "@@"]
+        child = subprocess.Popen([dd.bench.wetdbg, *words], env=dd.bench.environment, cwd=dd.bench.work, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        end, wanted = time.monotonic() + 40, "incomplete" if mode == "slow" else "version"
+        while time.monotonic() < end and child.poll() is None and not any(
+                os.path.exists(dd.bench.path("data", "rr", name, wanted)) for name in dd.recordings() - before):
+            time.sleep(0.01)
+        dd.bench.check(child.poll() is None, f"it ended before {number.name}")
+        child.send_signal(number)
+        child.wait(timeout=60)
+        dd.equal(child.returncode, status, f"the status after {number.name}")
+        dd.check_nothing_left()
+        end = time.monotonic() + 20
+        while dd.recordings() != before and time.monotonic() < end:
+            time.sleep(0.02)
+        dd.equal(dd.recordings(), before, f"recordings after {number.name}")
+
+
+PARTS = {
+    "finds": ("test_figure", "test_minimize", "test_tree", "test_replacements", "test_expect", "test_other_units",
+              "test_where_the_input_is", "test_function"),
+    "unruly": ("test_unruly",),
+    "refuses": ("test_bad_oracles", "test_refusals", "test_journal_of_another_search"),
+    "ends": ("test_early_end", "test_terminal"),
+    "chops": ("test_chop_figure", "test_chop_of_other_units", "test_chop_that_is_none"),
+    "killed": ("test_chop_killed",),
+}
+
+
 def run_test(bench, chosen):
     dd = Dd(bench)
-    tests = [test for name, test in sorted(globals().items()) if name.startswith("test_")]
-    for test in tests:
-        if chosen and test.__name__ not in chosen:
-            continue
+    tests = {name: test for name, test in globals().items() if name.startswith("test_")}
+    assert set(tests) == {name for part in PARTS.values() for name in part}, "a test is in no part"
+    for name in [name for word in chosen or PARTS for name in PARTS.get(word, (word,))]:
         begin = time.monotonic()
-        test(dd)
-        print(f"{test.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
+        tests[name](dd)
+        print(f"{name}: {time.monotonic() - begin:.1f} s", flush=True)
 
 
 e2e.main(run_test)

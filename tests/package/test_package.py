@@ -17,6 +17,7 @@ usr/include/wetdbg/caller.h
 usr/include/wetdbg/decisions.h
 usr/include/wetdbg/delta.h
 usr/include/wetdbg/delta_program.h
+usr/include/wetdbg/delta_record.h
 usr/include/wetdbg/errors.h
 usr/include/wetdbg/files.h
 usr/include/wetdbg/model.h
