@@ -30,7 +30,7 @@ struct cli_syntax {
     bool
         goes_on; /* prompt only: an empty line after it runs it without operands, for what follows */
     const char *details; /* paragraphs for `help NAME`, or NULL */
-    const char *example; /* a line for it, or NULL */
+    const char *example; /* a line for it; a verb may have none (NULL) */
 };
 
 #define CLI_OPERANDS_ANY SIZE_MAX
