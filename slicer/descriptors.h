@@ -61,6 +61,13 @@ struct slc_transfer {
     uint64_t from_offset, to_address;
 };
 
+/* Whether a call put something out, whether it wrote that or passed it on. */
+static inline bool slc_transfer_is_output(const struct slc_transfer *transfer)
+{
+    return (transfer->kind == SLC_TRANSFER_WRITE || transfer->kind == SLC_TRANSFER_PASS) &&
+           transfer->size;
+}
+
 /* Passes over the run's events once; runs nothing. *out is for slc_files_free(), before the wet is
  * closed. 0, -ENOMEM or errors of the wet. */
 int slc_files_make(struct wetdbg *wet, struct slc_files **out);

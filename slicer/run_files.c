@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/array.h"
-#include "slicer/descriptors.h"
+#include "slicer/channels/channels.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/files.h>
 
@@ -15,8 +15,8 @@ struct group {
 };
 
 struct wetdbg_files {
-    struct wetdbg *wet;
-    struct slc_files *descriptors;
+    struct slc_channels *channels;
+    struct slc_files *descriptors; /* of them */
     struct group *groups;
     size_t group_count, group_capacity;
     uint32_t *group_of; /* by the descriptors' number of a file: group + 1 */
@@ -87,18 +87,17 @@ static int count_transfer(struct wetdbg_files *files, const struct slc_transfer 
 int wetdbg_files_open(struct wetdbg *wet, struct wetdbg_files **out)
 {
     struct wetdbg_files *files = calloc(1, sizeof(*files));
-    int err = files ? slc_files_make(wet, &files->descriptors) : -ENOMEM;
-    size_t count = 0;
-    const struct slc_transfer *transfers =
-        err ? NULL : slc_files_transfers(files->descriptors, &count);
+    int err = files ? slc_channels_make(wet, &files->channels) : -ENOMEM;
+    const struct slc_transfer *transfer;
 
-    for (size_t i = 0; i < count && !err; i++)
-        err = count_transfer(files, &transfers[i]);
+    if (!err)
+        files->descriptors = slc_channels_files(files->channels);
+    for (uint32_t i = 0; !err && (transfer = slc_channels_call(files->channels, i)); i++)
+        err = count_transfer(files, transfer);
     if (err) {
         wetdbg_files_close(files);
         return err;
     }
-    files->wet = wet;
     *out = files;
     return 0;
 }
@@ -107,7 +106,7 @@ void wetdbg_files_close(struct wetdbg_files *files)
 {
     if (!files)
         return;
-    slc_files_free(files->descriptors);
+    slc_channels_free(files->channels);
     free(files->groups);
     free(files->group_of);
     free(files);
@@ -141,43 +140,79 @@ int wetdbg_files_find_written(const struct wetdbg_files *files, const char *path
                  : wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the program wrote to no file '%s'", path);
 }
 
-/* Appends what one call wrote, which it may have found in several pieces. */
-static int add_outputs(const struct wetdbg_files *files, const struct slc_transfer *transfer,
-                       struct wetdbg_output **list, size_t *count)
-{
-    size_t output_count;
-    const struct wetdbg_output *outputs = wetdbg_outputs(files->wet, &output_count);
-    uint64_t offset = transfer->offset, left = transfer->size;
+/* ---- what was put out ---- */
 
-    for (size_t i = 0; i < output_count && left; i++) {
-        if (outputs[i].time != transfer->time)
-            continue;
-        if (wd_grow_one(*list, *count))
-            return -ENOMEM;
-        struct wetdbg_output *own = &(*list)[(*count)++];
-        *own = outputs[i];
-        own->size = own->size < left ? own->size : left;
-        own->offset = offset;
-        left -= own->size;
-        offset += offset == SLC_OFFSET_UNKNOWN ? 0 : own->size;
-    }
+struct outputs {
+    struct wetdbg_output *list;
+    size_t count, capacity;
+};
+
+static int add_piece(struct outputs *outputs, const struct slc_transfer *transfer, uint64_t offset,
+                     uint64_t address, uint64_t size)
+{
+    if (wd_grow(outputs->list, outputs->capacity, outputs->count + 1))
+        return -ENOMEM;
+    outputs->list[outputs->count++] =
+        (struct wetdbg_output){transfer->fd, transfer->time, offset, address, size};
     return 0;
+}
+
+/* Adds what one call put out, which it may have found in several pieces; `offset` is that of its first byte. */
+static int add_outputs(struct slc_channels *channels, uint32_t number, uint64_t offset,
+                       struct outputs *outputs)
+{
+    const struct slc_transfer *transfer = slc_channels_call(channels, number);
+    struct slc_buffers buffers;
+
+    if (transfer->kind == SLC_TRANSFER_PASS)
+        return add_piece(outputs, transfer, offset, WETDBG_OUTPUT_PASSED, transfer->size);
+    int err = slc_channels_buffers(channels, number, &buffers);
+    for (size_t i = 0; i < buffers.count && !err; i++) {
+        err = add_piece(outputs, transfer, offset, buffers.spans[i].address, buffers.spans[i].size);
+        offset += offset == SLC_OFFSET_UNKNOWN ? 0 : buffers.spans[i].size;
+    }
+    return err;
+}
+
+static int hand_over(struct outputs *outputs, int err, struct wetdbg_output **list, size_t *count)
+{
+    if (err)
+        free(outputs->list);
+    *list = err ? NULL : outputs->list;
+    *count = err ? 0 : outputs->count;
+    return err;
 }
 
 int wetdbg_files_outputs(const struct wetdbg_files *files, size_t n, struct wetdbg_output **list,
                          size_t *count)
 {
-    size_t transfer_count;
-    const struct slc_transfer *transfers = slc_files_transfers(files->descriptors, &transfer_count);
+    const struct slc_transfer *transfer;
+    struct outputs outputs = {.count = 0};
     int err = 0;
 
-    *list = NULL;
-    *count = 0;
-    for (size_t i = 0; i < transfer_count && !err; i++)
-        if (transfers[i].kind == SLC_TRANSFER_WRITE && transfers[i].file < files->file_capacity &&
-            files->group_of[transfers[i].file] == n + 1)
-            err = add_outputs(files, &transfers[i], list, count);
-    if (err)
-        free(*list);
-    return err;
+    for (uint32_t i = 0; !err && (transfer = slc_channels_call(files->channels, i)); i++)
+        if (slc_transfer_is_output(transfer) && transfer->file < files->file_capacity &&
+            files->group_of[transfer->file] == n + 1)
+            err = add_outputs(files->channels, i, transfer->offset, &outputs);
+    return hand_over(&outputs, err, list, count);
+}
+
+int wetdbg_descriptor_outputs(struct wetdbg *wet, int fd, struct wetdbg_output **list,
+                              size_t *count)
+{
+    struct slc_channels *channels;
+    struct outputs outputs = {.count = 0};
+    uint64_t offset = 0;
+    uint32_t number;
+    int err = slc_channels_make(wet, &channels);
+
+    for (uint32_t i = 0; !err && (number = slc_channels_ended(channels, i)) != SLC_NO_CALL; i++) {
+        const struct slc_transfer *transfer = slc_channels_call(channels, number);
+        if (!slc_transfer_is_output(transfer) || transfer->fd != fd)
+            continue;
+        err = add_outputs(channels, number, offset, &outputs);
+        offset += transfer->size;
+    }
+    slc_channels_free(channels);
+    return hand_over(&outputs, err, list, count);
 }

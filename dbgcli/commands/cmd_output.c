@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the program wrote, and when: the pieces of write(2) and its kin. */
+/* What the program put out, and when: the pieces of write(2) and its kin, and what the kernel passed on for it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,8 +27,8 @@ const struct cli_syntax cli_cmd_output_syntax = {
     .usage = "[FD|PATH] [OFFSET[+LEN]] [--limit N]",
     .options = options,
     .operands_max = 2,
-    .details = "What was written to a descriptor (1), with the time of each write and its offset\n"
-               "in all that was written there; or to a file (the end of its path will do), with\n"
+    .details = "What was put out by a descriptor (1), with the time of each piece and its offset\n"
+               "in all that was put out there; or to a file (the end of its path will do), with\n"
                "offsets in it. OFFSET selects bytes from there on, OFFSET+LEN only these; a lone\n"
                "number is a descriptor ('output 1 100' is an offset, './1' a file). 'info files'\n"
                "lists what there is.",
@@ -72,44 +72,60 @@ static int parse_operands(const struct cli_args *args, struct range *range)
     return second ? parse_range(second, range) : 0;
 }
 
+static json_t *piece_to_json(struct cli_session *session, const struct wetdbg_output *piece,
+                             uint64_t cut, uint64_t size, const char *bytes, size_t shown)
+{
+    json_t *row = json_object();
+    cli_json_set(row, "time", cli_json_count(piece->time));
+    cli_json_set(row, "offset",
+                 piece->offset == UINT64_MAX ? json_null() : cli_json_count(piece->offset + cut));
+    cli_json_set(row, "size", cli_json_count(size));
+    cli_json_set(row, "text", bytes ? cli_json_bytes(bytes, shown) : json_null());
+    cli_json_set(row, "cut", json_boolean(shown < size));
+    cli_thread_to_json_at(row, session, piece->time);
+    return row;
+}
+
+static void print_piece(struct cli_session *session, const struct wetdbg_output *piece,
+                        uint64_t cut, uint64_t size, const char *bytes, size_t shown)
+{
+    struct cli_out *out = session->out;
+    fprintf(out->stream, "time %-12" PRIu64 " ", piece->time);
+    if (piece->offset == UINT64_MAX)
+        fprintf(out->stream, "%8s+%-6" PRIu64 " ", "?", size);
+    else
+        fprintf(out->stream, "%8" PRIu64 "+%-6" PRIu64 " ", piece->offset + cut, size);
+    if (bytes) {
+        putc('"', out->stream);
+        cli_out_quoted(out, bytes, shown);
+        fputs(shown < size ? "\"..." : "\"", out->stream);
+    } else {
+        fputs("(passed on by the kernel)", out->stream);
+    }
+    cli_thread_print_at(session, piece->time);
+    putc('\n', out->stream);
+}
+
 /* Shows one piece, cut to what is wanted; `cut` of its first bytes are left out. */
 static int show_piece(struct cli_session *session, const struct wetdbg_output *piece, uint64_t cut,
                       uint64_t size, json_t *array)
 {
-    struct cli_out *out = session->out;
     size_t most = array ? JSON_BYTES_MAX : TEXT_BYTES_MAX;
-    size_t shown = size < most ? size : most;
+    bool is_passed = piece->address == WETDBG_OUTPUT_PASSED;
+    size_t shown = is_passed ? 0 : size < most ? size : most;
     struct wetdbg_state *state;
-    char *bytes = malloc(shown ? shown : 1);
-    if (!bytes)
+    char *bytes = is_passed ? NULL : malloc(shown ? shown : 1);
+    if (!bytes && !is_passed)
         return wetdbg_fail(-ENOMEM, "out of memory for %zu bytes of output", shown);
-    int err = wetdbg_state_open(session->wet, piece->time, &state);
-    if (!err) {
+    int err = is_passed ? 0 : wetdbg_state_open(session->wet, piece->time, &state);
+    if (!err && !is_passed) {
         err = wetdbg_state_read(state, piece->address + cut, bytes, shown);
         wetdbg_state_close(state);
     }
-    if (!err && array) {
-        json_t *row = json_object();
-        cli_json_set(row, "time", cli_json_count(piece->time));
-        cli_json_set(row, "offset",
-                     piece->offset == UINT64_MAX ? json_null()
-                                                 : cli_json_count(piece->offset + cut));
-        cli_json_set(row, "size", cli_json_count(size));
-        cli_json_set(row, "text", cli_json_bytes(bytes, shown));
-        cli_json_set(row, "cut", json_boolean(shown < size));
-        cli_thread_to_json_at(row, session, piece->time);
-        cli_json_append(array, row);
-    } else if (!err) {
-        fprintf(out->stream, "time %-12" PRIu64 " ", piece->time);
-        if (piece->offset == UINT64_MAX)
-            fprintf(out->stream, "%8s+%-6" PRIu64 " \"", "?", size);
-        else
-            fprintf(out->stream, "%8" PRIu64 "+%-6" PRIu64 " \"", piece->offset + cut, size);
-        cli_out_quoted(out, bytes, shown);
-        fputs(shown < size ? "\"..." : "\"", out->stream);
-        cli_thread_print_at(session, piece->time);
-        putc('\n', out->stream);
-    }
+    if (!err && array)
+        cli_json_append(array, piece_to_json(session, piece, cut, size, bytes, shown));
+    else if (!err)
+        print_piece(session, piece, cut, size, bytes, shown);
     free(bytes);
     return err;
 }
@@ -138,8 +154,6 @@ static bool cut_piece(const struct range *range, const struct wetdbg_output *pie
     uint64_t end = piece->offset + piece->size;
     *cut = 0;
     *size = piece->size;
-    if (!range->path && piece->fd != range->fd)
-        return false;
     if (piece->offset == UINT64_MAX) /* nobody knows where it went */
         return range->start == 0 && range->end == UINT64_MAX;
     *cut = range->start > piece->offset ? range->start - piece->offset : 0;
@@ -150,11 +164,10 @@ static bool cut_piece(const struct range *range, const struct wetdbg_output *pie
 static int show_pieces(struct cli_session *session, const struct range *range, uint64_t limit,
                        json_t *array, uint64_t *shown, uint64_t *left)
 {
-    struct wetdbg_output *own = NULL;
-    size_t count;
-    const struct wetdbg_output *list = wetdbg_outputs(session->wet, &count);
-    int err = range->path ? outputs_of_file(session, range->path, &own, &count) : 0;
-    list = range->path ? own : list;
+    struct wetdbg_output *list = NULL;
+    size_t count = 0;
+    int err = range->path ? outputs_of_file(session, range->path, &list, &count)
+                          : wetdbg_descriptor_outputs(session->wet, range->fd, &list, &count);
     for (size_t i = 0; i < count && !err && !cli_out_is_gone(session->out); i++) {
         const struct wetdbg_output *piece = &list[i];
         uint64_t cut, size;
@@ -167,7 +180,7 @@ static int show_pieces(struct cli_session *session, const struct range *range, u
         err = show_piece(session, piece, cut, size, array);
         (*shown)++;
     }
-    free(own);
+    free(list);
     return err;
 }
 

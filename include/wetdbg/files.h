@@ -45,12 +45,25 @@ struct wetdbg_file wetdbg_files_get(const struct wetdbg_files *files, size_t n);
  */
 int wetdbg_files_find_written(const struct wetdbg_files *files, const char *path, size_t *n);
 
+/* The address of a piece of output that was in no memory of the program: splice, sendfile or copy_file_range
+ * passed it on. */
+#define WETDBG_OUTPUT_PASSED UINT64_MAX
+
 /*
- * What was written to file n, in order of time, as wetdbg_outputs() has it, but with `offset` in the file:
- * UINT64_MAX where that is not known. *list is to be freed. 0 or -ENOMEM.
+ * What was put out to file n, in order of time, with `offset` in the file: UINT64_MAX where that is not known. *list
+ * is to be freed. 0, -ENOMEM or errors of the wet. Runs an interval for each call that had a list of buffers.
  */
 int wetdbg_files_outputs(const struct wetdbg_files *files, size_t n, struct wetdbg_output **list,
                          size_t *count);
+
+/*
+ * The same of all that was put out by a descriptor: by write and kin, sendmsg and kin, splice, sendfile and
+ * copy_file_range; with `offset` in all of it, in the order in which the calls ended, as the criterion
+ * output:FD:OFFSET counts. Passes over the run's events once. wetdbg_outputs() is faster, but has only
+ * write(2) and kin.
+ */
+int wetdbg_descriptor_outputs(struct wetdbg *wet, int fd, struct wetdbg_output **list,
+                              size_t *count);
 
 WETDBG_END
 

@@ -113,7 +113,7 @@ struct slc_buffers {
 };
 
 /* The buffers of a call, in the order of its bytes and of as many as it moved. Runs an interval the
- * first time, if there is a list. Valid until another call's are asked for. */
+ * first time, if there is a list that the wet's table of outputs has not. Valid until another call's are asked for. */
 int slc_channels_buffers(struct slc_channels *channels, uint32_t number,
                          struct slc_buffers *buffers);
 

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "common/bisect.h"
 #include "common/page.h"
 #include "slicer/channels/channels_priv.h"
 
@@ -219,6 +220,44 @@ static int read_interval(struct slc_channels *channels, uint32_t number)
     return err;
 }
 
+/* Takes the buffers of a call that wrote a list of them from the wet, which has them in its table of outputs:
+ * without it an interval has to run. Whether it has all of them. */
+static int take_outputs(struct slc_channels *channels, uint32_t number, bool *is_taken)
+{
+    const struct slc_transfer *transfer = &channels->list[number];
+    struct slc_layout *layout = layout_make(channels, number);
+    uint64_t size = 0;
+    size_t count, end;
+    const struct wetdbg_output *outputs = wetdbg_outputs(channels->wet, &count);
+    size_t first = wd_bisect(0, count, i, outputs[i].time < transfer->time);
+
+    *is_taken = false;
+    if (!layout)
+        return -ENOMEM;
+    if (transfer->kind != SLC_TRANSFER_WRITE || transfer->layout != SLC_LAYOUT_VECTOR)
+        return 0;
+    for (end = first; end < count && outputs[end].time == transfer->time; end++)
+        size += outputs[end].size;
+    if (size != transfer->size)
+        return 0;
+    layout->spans = malloc((end - first + 1) * sizeof(*layout->spans));
+    if (!layout->spans)
+        return -ENOMEM;
+    for (size_t i = first; i < end; i++)
+        layout->spans[layout->count++] = (struct slc_span){outputs[i].address, outputs[i].size};
+    layout->list = (struct slc_span){transfer->address, transfer->count * sizeof(struct iovec)};
+    layout->has_spans = *is_taken = true;
+    return 0;
+}
+
+static int find_spans(struct slc_channels *channels, uint32_t number)
+{
+    bool is_taken;
+    int err = take_outputs(channels, number, &is_taken);
+
+    return err || is_taken ? err : read_interval(channels, number);
+}
+
 /* ---- queries ---- */
 
 int slc_channels_buffers(struct slc_channels *channels, uint32_t number,
@@ -230,7 +269,7 @@ int slc_channels_buffers(struct slc_channels *channels, uint32_t number,
     assert(number < channels->count);
     if (transfer->layout != SLC_LAYOUT_BUFFER &&
         !(channels->layouts && channels->layouts[number] && channels->layouts[number]->has_spans))
-        err = read_interval(channels, number);
+        err = find_spans(channels, number);
     if (!err)
         *buffers = buffers_of(transfer, channels->layouts ? channels->layouts[number] : NULL,
                               &channels->one);

@@ -85,11 +85,10 @@ static bool parse_range(const char *text, struct output_range *range)
     return true;
 }
 
-/* What the run put out by a descriptor, or all, in order: calls that wrote, one after the other. */
+/* Whether a call put out something by a descriptor; by any, if that is negative. */
 static bool is_output(const struct slc_transfer *transfer, int fd)
 {
-    return (transfer->kind == SLC_TRANSFER_WRITE || transfer->kind == SLC_TRANSFER_PASS) &&
-           transfer->size && (fd < 0 || transfer->fd == fd);
+    return slc_transfer_is_output(transfer) && (fd < 0 || transfer->fd == fd);
 }
 
 static int no_output(const struct slc_channels *channels, const struct output_range *range,

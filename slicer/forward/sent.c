@@ -6,6 +6,7 @@
 
 #include "common/array.h"
 #include "slicer/call_events.h"
+#include "slicer/forward/reached.h"
 
 #define HOPS_MAX                                                                                   \
     64 /* of a byte from descriptor to descriptor; its value is not known beyond them */
@@ -353,6 +354,23 @@ static int note_earlier(struct slc_forward *fwd, struct slc_fwd_task *task, size
     return task->call.pc_index == SLC_UNKNOWN ? -ENOMEM : 0;
 }
 
+/* Marks what a call put into another descriptor, where it is in all that calls sent. */
+static int pass_on(struct delivery *delivery, const struct slc_want *mark)
+{
+    int err = 0;
+
+    for (size_t i = 0; i < delivery->places.count && !err; i++) {
+        const struct slc_span *span = &delivery->places.spans[i];
+        uint32_t call = slc_channels_sender_of(delivery->channels, span->address);
+        err = mark_places(delivery->fwd, span->address, span->size, mark);
+        if (!err)
+            err = slc_reached_passed(delivery->fwd, call,
+                                     span->address - slc_channels_first(delivery->channels, call),
+                                     span->size);
+    }
+    return err;
+}
+
 static int receive_all(struct delivery *delivery, struct slc_fwd_task *task, size_t index)
 {
     struct slc_forward *fwd = delivery->fwd;
@@ -371,10 +389,7 @@ static int receive_all(struct delivery *delivery, struct slc_fwd_task *task, siz
     if (!err)
         err = see_more(fwd, task, &delivery->sight);
     const struct slc_want mark = mark_of(&task->call);
-    for (size_t i = 0; i < delivery->places.count && !err; i++)
-        err = mark_places(fwd, delivery->places.spans[i].address, delivery->places.spans[i].size,
-                          &mark);
-    return err;
+    return err ? err : pass_on(delivery, &mark);
 }
 
 int slc_fwd_receive(struct slc_forward *fwd, struct slc_fwd_task *task, size_t index,

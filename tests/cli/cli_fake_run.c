@@ -898,6 +898,19 @@ int wetdbg_files_outputs(const struct wetdbg_files *files, size_t n, struct wetd
     return 0;
 }
 
+int wetdbg_descriptor_outputs(struct wetdbg *wet, int fd, struct wetdbg_output **list,
+                              size_t *count)
+{
+    size_t all;
+    const struct wetdbg_output *outputs = wetdbg_outputs(wet, &all);
+    *list = malloc(all * sizeof(**list));
+    *count = 0;
+    for (size_t i = 0; i < all; i++)
+        if (outputs[i].fd == fd)
+            (*list)[(*count)++] = outputs[i];
+    return 0;
+}
+
 bool wetdbg_is_own(struct wetdbg *wet, uint64_t pc)
 {
     (void)wet;

@@ -44,8 +44,9 @@ def lines_in(answer, source):
 
 
 def reached(answer):
-    """Bytes of standard output that a forward slice came to, by more than control."""
-    return {piece["offset"] + i for piece in answer["output"] if piece["fd"] == 1 and not piece["control"]
+    """Bytes of output that a forward slice came to, by more than control."""
+    return {f"output:{piece['fd']}:{piece['offset'] + i}".replace("output:1:", "output:")
+            for piece in answer["output"] if piece["fd"] in (1, 50) and not piece["control"]
             for i in range(piece["size"])}
 
 
@@ -53,9 +54,20 @@ def check_forward(bench, directory, lines, expected):
     for digit, line in lines.items():
         run = bench.wet("replay", directory, "--batch", "--json", "-e", f"slice forward --thin channels.c:{line}")
         answers = [answer for answer in run.objects() if answer.get("schema", "").startswith("wetdbg.slice")]
-        own = {int(name.split(":")[1]) for name, byte in expected.items() if byte == digit and name.count(":") == 1}
+        own = {name for name, byte in expected.items() if byte == digit}
         bench.check(len(answers) == 1 and own and reached(answers[0]) == own,
                     f"byte {digit} goes to {sorted(own)}: {sorted(reached(answers[0])) if answers else run.err}", run)
+
+
+def check_output(bench, directory, expected):
+    """What sendmsg, splice and sendfile put out is listed with the rest, one piece behind the other."""
+    run = bench.wet("replay", directory, "--batch", "--json", "-e", "output 50")
+    rows = [row for answer in run.objects() if answer.get("schema") == "wetdbg.output/1" for row in answer["writes"]]
+    places = sorted((row["offset"], row["size"]) for row in rows)
+    size = sum(name.startswith("output:50:") for name in expected)
+    ends = [0] + [offset + size for offset, size in places]
+    bench.check(ends[:-1] == [offset for offset, _ in places] and ends[-1] == size, f"{size} bytes: {places}", run)
+    bench.check({row["text"] is None for row in rows} == {True, False}, "some pieces were in no memory", run)
 
 
 def check_guest(bench):
@@ -67,6 +79,7 @@ def check_guest(bench):
         computed = {digit for digit in DIGITS if lines[digit] in found}
         bench.check(computed == {byte} - {"."}, f"{criterion} is byte {byte}: {computed}")
     check_forward(bench, directory, lines, expected)
+    check_output(bench, directory, expected)
 
 
 def check_child(bench):
