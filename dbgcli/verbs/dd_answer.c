@@ -63,7 +63,9 @@ static void print_head(struct cli_out *out, const struct wetdbg_dd_options *how,
         fputs(" in place of ", out->stream);
     if (missing)
         fprintf(out->stream, "%" PRIu64 " %s%s", missing, item_name(how, missing == 1),
-                there ? "" : " that are missing");
+                there          ? ""
+                : missing == 1 ? " that is missing"
+                               : " that are missing");
     bool is_one = there <= 1 && missing <= 1;
     if (how->pass)
         fprintf(out->stream, " make%s the difference\n", is_one ? "s" : "");
@@ -156,7 +158,11 @@ void cli_dd_print(struct cli_out *out, const struct wetdbg_dd_options *how,
     if (found->piece_count > PIECES_SHOWN)
         fprintf(out->stream, "  ... and %zu more places (--json has all)\n",
                 found->piece_count - PIECES_SHOWN);
-    fprintf(out->stream, "the minimal failing input has %" PRIu64 " of %" PRIu64 " bytes",
+    /* What passes may be the larger one, and what was found lies between the two. */
+    fprintf(out->stream,
+            found->fail.size > found->original_bytes
+                ? "the minimal failing input has %" PRIu64 " bytes, the original one %" PRIu64
+                : "the minimal failing input has %" PRIu64 " of %" PRIu64 " bytes",
             (uint64_t)found->fail.size, found->original_bytes);
     if (found->fail.size <= WHOLE_BYTES && !has_items(how)) {
         fputs(": \"", out->stream);

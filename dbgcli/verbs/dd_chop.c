@@ -8,70 +8,21 @@
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/chop.h"
 #include "dbgcli/commands/origin_place.h"
-#include "dbgcli/commands/slicing.h"
-#include "dbgcli/interrupt.h"
-#include "dbgcli/verbs/build_run.h"
-#include "dbgcli/verbs/dd_source.h"
+#include "dbgcli/verbs/dd_absence.h"
+#include "dbgcli/verbs/dd_case.h"
 #include <wetdbg/errors.h>
-#include <wetdbg/record.h>
-
-/* A run that is recorded and opened. */
-struct case_run {
-    struct wetdbg_dd_recording *recording;
-    const struct wetdbg_dd_recorded *recorded;
-    struct cli_session session;
-};
 
 struct chopping {
     struct cli_app *app;
     const struct cli_dd_go_on *go_on;
     struct wetdbg_dd_options *how;
     const struct wetdbg_dd_result *found;
-    struct case_run fail;
-    struct cli_dd_sources sources;
-    struct wetdbg_criterion *criteria[CLI_DD_SOURCES_MAX];
-    size_t criterion_count;
+    struct cli_dd_case fail;
+    struct cli_dd_absence absence;
+    bool is_absence; /* the failing input has nothing of the difference */
     struct wetdbg_criterion *target;
     struct cli_chop chop;
 };
-
-/* ---- the run ---- */
-
-static int record(struct wetdbg_dd_options *how, const struct wetdbg_dd_bytes *input,
-                  const struct wetdbg_dd_place *place, struct case_run *run)
-{
-    cli_interrupt_catch_all();
-    int err = wetdbg_dd_record(how, input, place, &run->recording);
-    int number = cli_interrupt_signal();
-    cli_interrupt_release();
-    if (err == -WETDBG_ERR_INTERRUPTED && number != SIGINT)
-        wetdbg_die_of(number);
-    if (!err)
-        run->recorded = wetdbg_dd_recording_get(run->recording);
-    return err;
-}
-
-static int open_run(struct cli_app *app, struct case_run *run)
-{
-    struct wetdbg_build_options how = {0};
-    char *path;
-    double seconds;
-    int err = cli_build_wet(run->recorded->trace_dir, &how, &path, &seconds);
-    if (err)
-        return err;
-    err = cli_session_open(&run->session, app->out, path);
-    free(path);
-    if (!err && wetdbg_is_trusted(run->recorded->trace_dir))
-        wetdbg_trust(run->session.wet);
-    return err;
-}
-
-static void case_close(struct case_run *run, bool is_kept)
-{
-    cli_session_close(&run->session);
-    wetdbg_dd_recording_close(run->recording, is_kept);
-    run->recording = NULL;
-}
 
 /* ---- what failed ---- */
 
@@ -110,29 +61,7 @@ static int find_target(struct chopping *self)
     return err;
 }
 
-/* ---- what made it fail ---- */
-
-/* What of the difference the run took in; without any of it, the sentence of the first that it did not. */
-static int find_sources(struct chopping *self)
-{
-    int err = 0, missed = 0;
-    cli_dd_sources_make(self->how, self->found, self->fail.recorded->input, &self->sources);
-    if (!self->sources.count)
-        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
-                           "what makes the difference is missing from the failing input, so that "
-                           "nothing in its run can be sliced from there");
-    for (size_t i = self->sources.count; i-- > 0 && !err;) {
-        struct wetdbg_criterion *criterion;
-        err = cli_criterion_parse(&self->fail.session, self->sources.texts[i], false, &criterion);
-        if (!err)
-            self->criteria[self->criterion_count++] = criterion;
-        missed = err == -WETDBG_ERR_NOT_FOUND ? err : missed;
-        err = err == -WETDBG_ERR_NOT_FOUND ? 0 : err;
-    }
-    return !err && !self->criterion_count ? missed : err;
-}
-
-/* ---- both together ---- */
+/* ---- what led there ---- */
 
 /* By data alone, which is the smaller one; with control only if that leads nowhere. */
 static int make_chop(struct chopping *self)
@@ -144,7 +73,7 @@ static int make_chop(struct chopping *self)
         self->chop.session = &self->fail.session;
         self->chop.target = self->target;
         self->chop.kinds = kinds[i];
-        err = cli_chop_make(&self->chop, self->criteria, self->criterion_count);
+        err = cli_chop_make(&self->chop, self->fail.sources, self->fail.source_count);
         if (!err && wetdbg_set_count(self->chop.both))
             break;
     }
@@ -154,14 +83,19 @@ static int make_chop(struct chopping *self)
 static int find_chop(struct chopping *self)
 {
     const struct wetdbg_dd_place place = {self->go_on->dir, !self->go_on->is_kept};
-    int err = record(self->how, &self->found->fail, &place, &self->fail);
-    if (!err)
-        err = open_run(self->app, &self->fail);
+    int err = cli_dd_case_open(self->app, self->how, &self->found->fail, &place, &self->fail);
     if (!err)
         err = find_target(self);
     if (!err)
-        err = find_sources(self);
-    return err ? err : make_chop(self);
+        err = cli_dd_case_find_sources(&self->fail, self->how, self->found, true);
+    if (err)
+        return err;
+    if (self->fail.texts.count)
+        return make_chop(self);
+    self->is_absence = true;
+    self->chop.target = self->target;
+    return cli_dd_absence_chop(self->app, &self->fail, self->how, self->found, &self->absence,
+                               &self->chop);
 }
 
 /* ---- the answer ---- */
@@ -173,19 +107,30 @@ static const char *name_for_replay(const struct chopping *self)
     return self->go_on->dir || !slash ? path : slash + 1;
 }
 
-static void print_sources(const struct chopping *self)
+static void print_sources(const struct chopping *self, const struct cli_dd_case *run)
 {
     struct cli_out *out = self->app->out;
-    cli_dd_offsets_print(out, self->how, self->found);
-    for (size_t i = 0; i < self->criterion_count; i++) {
-        cli_out_text(
-            out, wetdbg_criterion_get_info(self->criteria[self->criterion_count - 1 - i])->source);
+    for (size_t i = run->source_count; i-- > 0;) {
+        cli_out_text(out, wetdbg_criterion_get_info(run->sources[i])->source);
         putc('\n', out->stream);
     }
-    if (self->sources.left_out)
-        fprintf(out->stream, "(%zu more places are left out)\n", self->sources.left_out);
+    if (run->texts.left_out)
+        fprintf(out->stream, "(%zu more places are left out)\n", run->texts.left_out);
+}
+
+static void print_ends(struct chopping *self)
+{
+    struct cli_out *out = self->app->out;
+    if (!self->is_absence) {
+        cli_dd_offsets_print(out, self->how, self->found);
+        print_sources(self, &self->fail);
+    } else {
+        cli_dd_absence_print(&self->absence, &self->fail);
+        if (self->absence.decision)
+            print_sources(self, &self->absence.pass);
+    }
     fputs("-> ", out->stream);
-    cli_out_text(out, wetdbg_criterion_get_info(self->target)->description);
+    cli_out_text(out, wetdbg_criterion_get_info(self->chop.target)->description);
     putc('\n', out->stream);
 }
 
@@ -193,13 +138,13 @@ static void print_next(const struct chopping *self)
 {
     struct cli_out *out = self->app->out;
     const char *source =
-        self->criterion_count ? wetdbg_criterion_get_info(self->chop.source)->text : NULL;
+        self->fail.source_count ? wetdbg_criterion_get_info(self->fail.sources[0])->text : NULL;
     fputs("next:\n  wetdbg replay ", out->stream);
     cli_out_text(out, name_for_replay(self));
-    if (self->target && source) {
-        fputs(" -e 'chop ", out->stream);
+    if (self->target) {
+        fputs(source ? " -e 'chop " : " -e 'slice backward ", out->stream);
         cli_out_text(out, source);
-        putc(' ', out->stream);
+        fputs(source ? " " : "", out->stream);
         cli_out_text(out, wetdbg_criterion_get_info(self->target)->text);
         putc('\'', out->stream);
     }
@@ -209,11 +154,10 @@ static void print_next(const struct chopping *self)
 static int print_text(struct chopping *self, int err)
 {
     struct cli_out *out = self->app->out;
-    struct cli_slice_view view = {.session = &self->fail.session};
-    bool has_chop = !err;
+    struct cli_slice_view view = {.session = self->chop.session};
     fputs("\nfailure-inducing chop:\n", out->stream);
-    if (has_chop) {
-        print_sources(self);
+    if (!err) {
+        print_ends(self);
         err = cli_chop_print(&self->chop, &view);
     }
     if (err) {
@@ -226,24 +170,25 @@ static int print_text(struct chopping *self, int err)
     return 0;
 }
 
-static json_t *sources_json(const struct chopping *self)
+static json_t *sources_json(const struct cli_dd_sources *sources)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < self->sources.count; i++)
-        cli_json_append(list, cli_json_text(self->sources.texts[i]));
+    for (size_t i = 0; i < sources->count; i++)
+        cli_json_append(list, cli_json_text(sources->texts[i]));
     return list;
 }
 
 /* The chop's lines are a member of the answer itself, all else about it of an object. */
 static int add_json(struct chopping *self, json_t *object, int err)
 {
-    struct cli_slice_view view = {.session = &self->fail.session};
+    struct cli_slice_view view = {.session = self->chop.session};
     json_t *info = json_object(), *lines = NULL;
-    bool has_target = !err;
-    cli_json_set(info, "sources", sources_json(self));
+    cli_json_set(info, "sources", sources_json(&self->fail.texts));
     cli_json_set(info, "target",
-                 has_target ? cli_json_text(wetdbg_criterion_get_info(self->target)->text)
-                            : json_null());
+                 self->target ? cli_json_text(wetdbg_criterion_get_info(self->target)->text)
+                              : json_null());
+    cli_json_set(info, "absence",
+                 self->is_absence ? cli_dd_absence_json(&self->absence, &self->fail) : json_null());
     if (!err)
         err = cli_chop_to_json(&self->chop, &view, info);
     lines = err ? NULL : json_incref(json_object_get(info, "lines"));
@@ -267,10 +212,8 @@ int cli_dd_chop(struct cli_app *app, const struct cli_dd_go_on *go_on,
     if (!is_interrupted)
         err = object ? add_json(&self, object, err) : print_text(&self, err);
     cli_chop_fini(&self.chop);
-    for (size_t i = 0; i < self.criterion_count; i++)
-        wetdbg_criterion_free(self.criteria[i]);
     wetdbg_criterion_free(self.target);
-    cli_dd_sources_free(&self.sources);
-    case_close(&self.fail, go_on->is_kept && !is_interrupted);
+    cli_dd_absence_fini(&self.absence);
+    cli_dd_case_close(&self.fail, go_on->is_kept && !is_interrupted);
     return err;
 }

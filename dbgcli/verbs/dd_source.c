@@ -10,6 +10,26 @@
 
 #define OFFSETS_SHOWN 20
 
+/* Of a piece, what one of the two inputs has. */
+struct side {
+    const struct wetdbg_dd_options *how;
+    const struct wetdbg_dd_result *found;
+    const char *input;
+    bool is_fail;
+};
+
+static uint64_t offset_of(const struct side *side, size_t i)
+{
+    const struct wetdbg_dd_piece *piece = &side->found->pieces[i];
+    return side->is_fail ? piece->fail_offset : piece->pass_offset;
+}
+
+static uint64_t length_of(const struct side *side, size_t i)
+{
+    const struct wetdbg_dd_piece *piece = &side->found->pieces[i];
+    return side->is_fail ? piece->length : piece->missing;
+}
+
 static void add(struct cli_dd_sources *sources, char *text)
 {
     if (sources->count < CLI_DD_SOURCES_MAX) {
@@ -31,13 +51,12 @@ static char *bytes_text(const char *file, uint64_t offset, uint64_t length)
 }
 
 /* Pieces that stand together now are one source, also if they did not in the original input. */
-static void add_bytes(const struct wetdbg_dd_result *found, const char *file,
-                      struct cli_dd_sources *sources)
+static void add_bytes(const struct side *side, const char *file, struct cli_dd_sources *sources)
 {
-    for (size_t i = 0; i < found->piece_count;) {
-        uint64_t first = found->pieces[i].fail_offset, end = first;
-        for (; i < found->piece_count && found->pieces[i].fail_offset == end; i++)
-            end += found->pieces[i].length;
+    for (size_t i = 0; i < side->found->piece_count;) {
+        uint64_t first = offset_of(side, i), end = first;
+        for (; i < side->found->piece_count && offset_of(side, i) == end; i++)
+            end += length_of(side, i);
         if (end > first)
             add(sources, bytes_text(file, first, end - first));
     }
@@ -66,30 +85,27 @@ static char *file_text(const char *input, const char *name)
     return text;
 }
 
-static char *item_text(const struct wetdbg_dd_options *how, const char *input, const char *item,
-                       uint64_t number)
+static char *item_text(const struct side *side, const char *item, uint64_t number)
 {
-    switch (how->unit) {
+    switch (side->how->unit) {
     case WETDBG_DD_ARGV:
         return cli_asprintf("argv:%" PRIu64, number + 1);
     case WETDBG_DD_ENV:
         return cli_asprintf("env:%.*s", (int)strcspn(item, "="), item);
     default:
-        return file_text(input, item);
+        return file_text(side->input, item);
     }
 }
 
-static void add_items(const struct wetdbg_dd_options *how, const struct wetdbg_dd_result *found,
-                      const char *input, struct cli_dd_sources *sources)
+static void add_items(const struct side *side, struct cli_dd_sources *sources)
 {
-    const struct wetdbg_dd_bytes *items = &found->fail;
-    for (size_t i = 0; i < found->piece_count; i++) {
-        const struct wetdbg_dd_piece *piece = &found->pieces[i];
-        uint64_t at = piece->fail_offset, end = at + piece->length;
+    const struct wetdbg_dd_bytes *items = side->is_fail ? &side->found->fail : &side->found->pass;
+    for (size_t i = 0; i < side->found->piece_count; i++) {
+        uint64_t at = offset_of(side, i), end = at + length_of(side, i);
         uint64_t number = item_number(items, at);
         for (; at < end; number++) {
             const char *item = (const char *)items->data + at;
-            char *text = item_text(how, input, item, number);
+            char *text = item_text(side, item, number);
             if (text)
                 add(sources, text);
             at += strlen(item) + 1;
@@ -98,14 +114,15 @@ static void add_items(const struct wetdbg_dd_options *how, const struct wetdbg_d
 }
 
 void cli_dd_sources_make(const struct wetdbg_dd_options *how, const struct wetdbg_dd_result *found,
-                         const char *input, struct cli_dd_sources *sources)
+                         bool is_fail, const char *input, struct cli_dd_sources *sources)
 {
     const char *slash = input ? strrchr(input, '/') : NULL;
+    const struct side side = {how, found, input, is_fail};
     *sources = (struct cli_dd_sources){0};
     if (how->unit > WETDBG_DD_TREE)
-        add_items(how, found, input, sources);
+        add_items(&side, sources);
     else
-        add_bytes(found, slash ? slash + 1 : input, sources);
+        add_bytes(&side, slash ? slash + 1 : input, sources);
 }
 
 void cli_dd_sources_free(struct cli_dd_sources *sources)

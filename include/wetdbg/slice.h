@@ -173,6 +173,10 @@ int wetdbg_criterion_of_variable(struct wetdbg *wet, wetdbg_time time, const cha
                                  const struct wetdbg_place *where, uint64_t type_bytes,
                                  struct wetdbg_criterion **out);
 
+/* What the instruction at a time used; of a forward slice, what it did. -WETDBG_ERR_NOT_FOUND outside the run. */
+int wetdbg_criterion_of_instance(struct wetdbg *wet, wetdbg_time time,
+                                 struct wetdbg_criterion **out);
+
 void wetdbg_criterion_free(struct wetdbg_criterion *criterion);
 const struct wetdbg_criterion_info *
 wetdbg_criterion_get_info(const struct wetdbg_criterion *criterion);

@@ -13,6 +13,7 @@
  *   caller.h      on whose behalf library code ran
  *   slice.h       criteria, and the backward and forward slices of them
  *   set.h         instances of several slices put together, and chops
+ *   parting.h     where two runs of one program went different ways first
  *   decisions.h   the branches that lie nearest to a slice's criterion
  *   origin.h      where one value came from
  *   delta.h       delta debugging: what of a difference makes a failure
@@ -39,6 +40,7 @@
 #include <wetdbg/model.h>
 #include <wetdbg/origin.h>
 #include <wetdbg/own_file.h>
+#include <wetdbg/parting.h>
 #include <wetdbg/record.h>
 #include <wetdbg/recording.h>
 #include <wetdbg/set.h>

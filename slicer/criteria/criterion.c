@@ -359,6 +359,24 @@ int wetdbg_criterion_parse(struct wetdbg *wet, const char *text,
     return finish(criterion, err, out);
 }
 
+int wetdbg_criterion_of_instance(struct wetdbg *wet, wetdbg_time time,
+                                 struct wetdbg_criterion **out)
+{
+    char place[300];
+    int err = slc_criterion_of_places(wet, time, NULL, 0, 0, out);
+
+    if (err)
+        return err;
+    struct wetdbg_criterion *made = *out;
+    slc_describe_pc(wet, made->info.pc, place, sizeof(place));
+    snprintf(made->description, sizeof(made->description), "what %s used at time %llu", place,
+             (unsigned long long)time);
+    snprintf(made->source, sizeof(made->source), "what %s did at time %llu", place,
+             (unsigned long long)time);
+    made->info.source = made->source;
+    return 0;
+}
+
 int wetdbg_criterion_of_variable(struct wetdbg *wet, wetdbg_time time, const char *text,
                                  const struct wetdbg_place *where, uint64_t type_bytes,
                                  struct wetdbg_criterion **out)

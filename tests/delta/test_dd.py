@@ -397,6 +397,32 @@ def test_chop_of_other_units(dd):
     dd.equal(dd.recordings(), before, "recordings")
 
 
+def test_chop_of_an_absence(dd):
+    """A comment's mark is missing, so that more ran than should have; an unlock is, so that less did."""
+    program, source = f"{dd.programs}/absent", f"{e2e.SOURCE}/tests/delta/programs/absent.c"
+    good, bad = dd.file("good", "work\n#die\nwork\n"), dd.file("bad", "work\ndie\nwork\n")
+    words = ["--no-keep", "--pass", good, "--fail", bad, "--crash", "--", program]
+    found = dd.json(*words, chop=True)
+    absence = found["chop_info"]["absence"]
+    dd.equal((absence["missing"], absence["parting"]["line"], absence["parting"]["is_cause"], absence["chop_of"]),
+             (["input:5"], marked(source, "/* COMMENT */"), True, "fail"), "the absence")
+    lines = source_lines(found, "absent.c")
+    dd.bench.check(lines >= {marked(source, f"/* {mark} */") for mark in ("COMMENT", "OBEY", "DIE")} and
+                   marked(source, "/* WORK */") not in lines, f"the chop's lines: {lines}")
+    good, bad = dd.file("good", "work\nlock\nwork\nunlock\nwork\n"), dd.file("bad", "work\nlock\nwork\nwork\n")
+    words = ["--no-keep", "--unit", "line", "--pass", good, "--fail", bad, "--crash", "--", program]
+    found = dd.json(*words, chop=True)
+    absence = found["chop_info"]["absence"]
+    dd.equal((absence["missing"], absence["chop_of"]), (["input:15+7"], "pass"), "the absence")
+    lines = source_lines(found, "absent.c")
+    dd.bench.check(lines >= {marked(source, f"/* {mark} */") for mark in ("UNLOCK", "LEFT")} and
+                   marked(source, "/* ABORT */") not in lines, f"the chop's lines: {lines}")
+    run = dd.run(*words, chop=True)
+    for text in ("missing: input:15+7 of the minimal passing input", "the runs part at absent.c:", "In the passing run:",
+                 "7 bytes that are missing make"):
+        dd.bench.check(text in run.out, f"no {text!r}", run)
+
+
 def test_chop_that_is_none(dd):
     """The difference is there all the same."""
     program = f"{dd.programs}/given"
@@ -448,7 +474,8 @@ PARTS = {
     "unruly": ("test_unruly",),
     "refuses": ("test_bad_oracles", "test_refusals", "test_journal_of_another_search"),
     "ends": ("test_early_end", "test_terminal"),
-    "chops": ("test_chop_figure", "test_chop_of_other_units", "test_chop_that_is_none"),
+    "chops": ("test_chop_figure", "test_chop_of_other_units"),
+    "reasons": ("test_chop_of_an_absence", "test_chop_that_is_none"),
     "killed": ("test_chop_killed",),
 }
 
