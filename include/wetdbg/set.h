@@ -48,13 +48,17 @@ bool wetdbg_set_contains_time(const struct wetdbg_set *set, wetdbg_time time);
 int wetdbg_slice_of_set(const struct wetdbg_set *set, const struct wetdbg_slice_options *options,
                         struct wetdbg_slice **out);
 
+#define WETDBG_SET_NOTE_MAX 4096 /* bytes */
+
 /*
- * Writes a set to a file, which appears whole or not at all; and reads one back. A file says of which WET it is, so
- * that it is not taken for another one's: -WETDBG_ERR_USAGE. -WETDBG_ERR_CORRUPT for a file that
- * is none, -errno if it cannot be read or written. The format is in docs/format.md.
+ * Writes a set to a file, which appears whole or not at all, with a note of how it was made (text of at most
+ * WETDBG_SET_NOTE_MAX bytes, "" for none); and reads one back: *note is to be freed, and as untrusted as the file
+ * is; NULL if nobody wants it. A file says of which WET it is, so that it is not taken for another one's:
+ * -WETDBG_ERR_USAGE. -WETDBG_ERR_CORRUPT for a file that is none, -errno if it cannot be read or written. The
+ * format is in docs/format.md.
  */
-int wetdbg_set_save(const struct wetdbg_set *set, const char *path);
-int wetdbg_set_load(struct wetdbg *wet, const char *path, struct wetdbg_set **out);
+int wetdbg_set_save(const struct wetdbg_set *set, const char *note, const char *path);
+int wetdbg_set_load(struct wetdbg *wet, const char *path, struct wetdbg_set **out, char **note);
 
 WETDBG_END
 

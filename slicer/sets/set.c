@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/clock.h"
 #include "slicer/sets/instance_set.h"
 #include "slicer/slice_priv.h"
 #include <wetdbg/errors.h>
@@ -260,6 +261,7 @@ int wetdbg_slice_of_set(const struct wetdbg_set *set, const struct wetdbg_slice_
                         struct wetdbg_slice **out)
 {
     struct wetdbg_slice_options how = *options;
+    double began = wd_seconds();
 
     how.record_parents = false;
     how.kinds = WETDBG_SLICE_FULL;
@@ -273,9 +275,11 @@ int wetdbg_slice_of_set(const struct wetdbg_set *set, const struct wetdbg_slice_
         err = slc_slice_add_fault(slice, set->fault_time, set->fault_pc, set->fault_task);
     if (!err)
         err = slc_slice_finish(slice);
-    if (err)
+    if (err) {
         wetdbg_slice_free(slice);
-    else
-        *out = slice;
-    return err;
+        return err;
+    }
+    slice->counts.seconds = wd_seconds() - began;
+    *out = slice;
+    return 0;
 }

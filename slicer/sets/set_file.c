@@ -26,9 +26,10 @@ struct header {
     uint64_t run;   /* which run it is of */
     uint64_t parts; /* intervals that it has instances in */
     uint64_t has_fault, fault_time, fault_pc, fault_task;
+    uint64_t note; /* its bytes, behind this, filled up to a multiple of 8 */
 };
 
-/* ... and for each of them: */
+/* ... and for each of the intervals: */
 struct part_header {
     uint64_t interval;
     uint64_t words; /* of 64 instructions each, behind this */
@@ -49,9 +50,14 @@ static uint64_t words_of(const struct wetdbg_set *set, uint64_t k)
     return (slc_set_instructions(set, k) + 63) / 64;
 }
 
-static uint64_t size_of(const struct wetdbg_set *set, bool all)
+static uint64_t padded(uint64_t size)
 {
-    uint64_t size = sizeof(struct header);
+    return (size + 7) / 8 * 8;
+}
+
+static uint64_t size_of(const struct wetdbg_set *set, uint64_t note_size, bool all)
+{
+    uint64_t size = sizeof(struct header) + padded(note_size);
 
     for (uint64_t k = 0; k < set->part_count; k++)
         if (all || set->parts[k])
@@ -61,14 +67,15 @@ static uint64_t size_of(const struct wetdbg_set *set, bool all)
 
 /* ---- writing ---- */
 
-static char *pack(const struct wetdbg_set *set, uint64_t size)
+static char *pack(const struct wetdbg_set *set, const char *note, uint64_t size)
 {
     char *bytes = calloc(1, size), *at = bytes;
     struct header header = {.run = run_of(set->wet),
                             .has_fault = set->has_fault,
                             .fault_time = set->fault_time,
                             .fault_pc = set->fault_pc,
-                            .fault_task = set->fault_task};
+                            .fault_task = set->fault_task,
+                            .note = strlen(note)};
 
     if (!bytes)
         return NULL;
@@ -77,6 +84,8 @@ static char *pack(const struct wetdbg_set *set, uint64_t size)
         header.parts += set->parts[k] != NULL;
     memcpy(at, &header, sizeof(header));
     at += sizeof(header);
+    memcpy(at, note, header.note);
+    at += padded(header.note);
     for (uint64_t k = 0; k < set->part_count; k++) {
         const struct part_header part = {k, words_of(set, k)};
         if (!set->parts[k])
@@ -130,10 +139,12 @@ static int write_file(const char *path, const char *bytes, size_t size)
     return err;
 }
 
-int wetdbg_set_save(const struct wetdbg_set *set, const char *path)
+int wetdbg_set_save(const struct wetdbg_set *set, const char *note, const char *path)
 {
-    uint64_t size = size_of(set, false);
-    char *bytes = pack(set, size);
+    if (strlen(note) > WETDBG_SET_NOTE_MAX)
+        return wetdbg_fail(-EINVAL, "%s: the note is too long", path);
+    uint64_t size = size_of(set, strlen(note), false);
+    char *bytes = pack(set, note, size);
     size_t room = ZSTD_compressBound(size);
     char *packed = malloc(room);
     int err = bytes && packed ? 0 : -ENOMEM;
@@ -250,30 +261,53 @@ static int read_fault(struct wetdbg_set *set, const char *path, const struct hea
     return 0;
 }
 
-int wetdbg_set_load(struct wetdbg *wet, const char *path, struct wetdbg_set **out)
+/* Checks the note's size, and copies it if it is asked for. */
+static int read_note(const char *path, const char *at, size_t left, uint64_t note_size, char **note)
+{
+    if (note_size > WETDBG_SET_NOTE_MAX || padded(note_size) > left)
+        return corrupt(path);
+    if (note && !(*note = strndup(at, note_size)))
+        return -ENOMEM;
+    return 0;
+}
+
+static int read_content(struct wetdbg_set *set, const char *path, const char *at, size_t size,
+                        char **note)
+{
+    struct header header;
+
+    memcpy(&header, at, sizeof(header));
+    at += sizeof(header);
+    size -= sizeof(header);
+    if (memcmp(header.magic, MAGIC, sizeof(header.magic)) != 0)
+        return corrupt(path);
+    if (header.run != run_of(set->wet))
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "%s is a set of another run's instances", path);
+    int err = read_note(path, at, size, header.note, note);
+    if (!err)
+        err = read_parts(set, path, at + padded(header.note), size - padded(header.note),
+                         header.parts);
+    return err ? err : read_fault(set, path, &header);
+}
+
+int wetdbg_set_load(struct wetdbg *wet, const char *path, struct wetdbg_set **out, char **note)
 {
     struct wetdbg_set *set = slc_set_new(wet);
-    struct header header;
-    char *bytes = NULL;
+    char *bytes = NULL, *text = NULL;
     size_t size = 0;
-    int err = set ? unpack(path, size_of(set, true), &bytes, &size) : -ENOMEM;
+    int err = set ? unpack(path, size_of(set, WETDBG_SET_NOTE_MAX, true), &bytes, &size) : -ENOMEM;
 
     if (!err)
-        memcpy(&header, bytes, sizeof(header));
-    if (!err && memcmp(header.magic, MAGIC, sizeof(header.magic)) != 0)
-        err = corrupt(path);
-    if (!err && header.run != run_of(wet))
-        err = wetdbg_fail(-WETDBG_ERR_USAGE, "%s is a set of another run's instances", path);
-    if (!err)
-        err = read_parts(set, path, bytes + sizeof(header), size - sizeof(header), header.parts);
-    if (!err)
-        err = read_fault(set, path, &header);
+        err = read_content(set, path, bytes, size, note ? &text : NULL);
     free(bytes);
     if (err) {
+        free(text);
         wetdbg_set_free(set);
         return err;
     }
     slc_set_finish(set);
     *out = set;
+    if (note)
+        *note = text;
     return 0;
 }

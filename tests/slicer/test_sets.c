@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sets of instances: put together they hold what their members say; as slices they have the lines of these; and
  * files of them come back as they were, or not at all. Argument: a program. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -147,8 +148,11 @@ static void files_come_back_or_are_refused(void **state)
     struct wetdbg_set *set;
     unsigned refused = 0;
 
-    assert_int_equal(wetdbg_set_save(f->b, f->path), 0);
-    assert_int_equal(wetdbg_set_load(f->wet, f->path, &set), 0);
+    char *note;
+    assert_int_equal(wetdbg_set_save(f->b, "how it was made", f->path), 0);
+    assert_int_equal(wetdbg_set_load(f->wet, f->path, &set, &note), 0);
+    assert_string_equal(note, "how it was made");
+    free(note);
     assert_int_equal(wetdbg_set_count(set), wetdbg_set_count(f->b));
     for (wetdbg_time t = 1; t <= f->steps; t++)
         assert_int_equal(wetdbg_set_contains_time(set, t), wetdbg_set_contains_time(f->b, t));
@@ -159,7 +163,7 @@ static void files_come_back_or_are_refused(void **state)
         bytes[i] ^= 0x55;
         write_file(f->path, bytes, i % 3 ? size : i); /* altered, or cut off */
         bytes[i] ^= 0x55;
-        int err = wetdbg_set_load(f->wet, f->path, &set);
+        int err = wetdbg_set_load(f->wet, f->path, &set, NULL);
         refused += err != 0;
         assert_true(err == 0 || err == -WETDBG_ERR_CORRUPT || err == -WETDBG_ERR_USAGE);
         if (err)
@@ -169,8 +173,13 @@ static void files_come_back_or_are_refused(void **state)
     }
     assert_true(refused > 20);
     unlink(f->path);
-    assert_true(wetdbg_set_load(f->wet, f->path, &set) < 0);
-    assert_true(wetdbg_set_save(f->b, "/no/such/folder/set") < 0);
+    assert_true(wetdbg_set_load(f->wet, f->path, &set, NULL) < 0);
+    assert_true(wetdbg_set_save(f->b, "", "/no/such/folder/set") < 0);
+    char *long_note = calloc(1, WETDBG_SET_NOTE_MAX + 2);
+    assert_non_null(long_note);
+    memset(long_note, 'x', WETDBG_SET_NOTE_MAX + 1);
+    assert_int_equal(wetdbg_set_save(f->b, long_note, f->path), -EINVAL);
+    free(long_note);
 }
 
 int main(int argc, char **argv)
