@@ -132,9 +132,8 @@ static int members_to_json(const struct cli_chop *chop, struct cli_slice_view *v
 /* As text, or into `object` if there is one. */
 static int show(const struct cli_chop *chop, struct cli_slice_view *view, json_t *object)
 {
-    const struct wetdbg_slice_options options = {.session = chop->session->slices};
     struct wetdbg_slice *slice;
-    int err = wetdbg_slice_of_set(chop->both, &options, &slice);
+    int err = cli_slice_of_set(chop->session, chop->both, &slice);
     if (err)
         return err;
     err = cli_slice_view_open(view, slice);

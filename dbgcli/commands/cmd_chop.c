@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `chop`: what led from a source to a target. */
 #include "dbgcli/commands/chop.h"
+#include "dbgcli/commands/named_slices.h"
 #include "dbgcli/commands/origin_place.h"
+#include "dbgcli/commands/slice_made.h"
 #include "dbgcli/commands/slicing.h"
 
 static const struct cli_option options[] = {
@@ -31,11 +33,32 @@ struct chop {
 static int make(struct chop *chop, const struct cli_args *args)
 {
     struct cli_session *session = chop->made.session;
-    int err = cli_slice_criterion(session, args->operands[0], false, &chop->source);
+    int err = cli_kinds_from(args, &chop->made.kinds);
+    if (!err)
+        err = cli_slice_criterion(session, args->operands[0], false, &chop->source);
     if (!err)
         err = cli_slice_criterion(session, args->operands[1], false, &chop->target);
     chop->made.target = chop->target;
     return err ? err : cli_chop_make(&chop->made, &chop->source, 1);
+}
+
+static void free_all(struct chop *chop)
+{
+    cli_chop_fini(&chop->made);
+    wetdbg_criterion_free(chop->source);
+    wetdbg_criterion_free(chop->target);
+}
+
+int cli_chop_to_set(struct cli_session *session, const struct cli_args *args, struct cli_made *made)
+{
+    struct chop chop = {.made.session = session};
+    int err = make(&chop, args);
+    made->set = chop.made.both;
+    chop.made.both = NULL;
+    made->lines = CLI_LINES_UNKNOWN;
+    made->seconds = chop.made.seconds;
+    free_all(&chop);
+    return err;
 }
 
 static int show(const struct chop *chop, struct cli_slice_view *view)
@@ -66,15 +89,11 @@ int cli_cmd_chop(struct cli_repl *repl, const struct cli_args *args, const char 
     struct chop chop = {.made.session = repl->session};
     struct cli_slice_view view = {.session = repl->session, .shows_all = cli_args_has(args, "all")};
     (void)format;
-    int err = cli_kinds_from(args, &chop.made.kinds);
-    if (!err)
-        err = cli_args_number(args, "limit", 0, &view.limit);
+    int err = cli_args_number(args, "limit", 0, &view.limit);
     if (!err)
         err = make(&chop, args);
     if (!err)
         err = show(&chop, &view);
-    cli_chop_fini(&chop.made);
-    wetdbg_criterion_free(chop.source);
-    wetdbg_criterion_free(chop.target);
+    free_all(&chop);
     return err;
 }

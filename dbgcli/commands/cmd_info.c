@@ -10,6 +10,7 @@
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
 #include "dbgcli/repl/complete.h"
+#include "dbgcli/repl/words.h"
 #include "dbgcli/signal_name.h"
 #include "dbgcli/suggest.h"
 #include <wetdbg/errors.h>
@@ -17,8 +18,8 @@
 const struct cli_syntax cli_cmd_info_syntax = {
     .example = "info functions parse_",
     .usage =
-        "[program|threads|signals|ambiguous|modules|files|functions [REGEX]|lines FILE|locals|\n"
-        "      args|registers [NAME]...|all-registers]",
+        "[program|threads|signals|ambiguous|modules|files|slices|functions [REGEX]|lines FILE|\n"
+        "      locals|args|registers [NAME]...|all-registers]",
     .operands_max = CLI_OPERANDS_ANY,
     .details =
         "  program              the run: its end and its sizes (the default)\n"
@@ -28,6 +29,7 @@ const struct cli_syntax cli_cmd_info_syntax = {
         "  modules              the program and its libraries, where they were, and which files\n"
         "                       of the disk the trace holds\n"
         "  files                what the run read and wrote\n"
+        "  slices               the slices that have names (see 'let')\n"
         "  functions [REGEX]    functions whose names match\n"
         "  lines FILE           lines of a source file that have code, and where\n"
         "  locals               variables of the selected frame, of inner blocks first\n"
@@ -115,6 +117,7 @@ static const struct cli_info_subject subjects[] = {
     {"ambiguous", false, false, cli_info_ambiguous},
     {"modules", false, false, cli_info_modules},
     {"files", false, false, cli_info_files},
+    {"slices", false, false, cli_info_slices},
     {"functions", true, false, cli_info_functions},
     {"lines", true, false, cli_info_lines},
     {"locals", false, false, cli_info_locals},
@@ -157,18 +160,6 @@ static int find_subject(const char *name, const struct cli_info_subject **found)
     return wetdbg_fail(-WETDBG_ERR_USAGE, "info: nothing is called '%s' (see 'help info')", name);
 }
 
-/* Joins all operands behind the subject; to be freed. */
-static char *join(const struct cli_args *args)
-{
-    char *joined = cli_strdup(args->operands[1]);
-    for (size_t i = 2; i < args->operand_count; i++) {
-        char *longer = cli_asprintf("%s %s", joined, args->operands[i]);
-        free(joined);
-        joined = longer;
-    }
-    return joined;
-}
-
 int cli_cmd_info(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     const struct cli_info_subject *subject = &subjects[0];
@@ -180,7 +171,9 @@ int cli_cmd_info(struct cli_repl *repl, const struct cli_args *args, const char 
     if (args->operand_count > most)
         return wetdbg_fail(-WETDBG_ERR_USAGE, "info %s: unexpected argument '%s'", subject->name,
                            args->operands[most]);
-    char *operand = args->operand_count > 1 ? join(args) : NULL;
+    char *operand = args->operand_count > 1
+                        ? cli_words_join(args->operands + 1, args->operand_count - 1)
+                        : NULL;
     err = subject->run(repl->session, operand);
     free(operand);
     return err;

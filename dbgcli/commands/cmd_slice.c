@@ -7,6 +7,7 @@
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/origin_place.h"
 #include "dbgcli/commands/slice_initials.h"
+#include "dbgcli/commands/slice_made.h"
 #include "dbgcli/commands/slice_reached.h"
 #include "dbgcli/commands/slice_view.h"
 #include "dbgcli/commands/slicing.h"
@@ -31,15 +32,16 @@ static const struct cli_option options[] = {
 
 const struct cli_syntax cli_cmd_slice_syntax = {
     .example = "slice backward --data output:28",
-    .usage =
-        "backward|forward [--data|--control|--thin] CRITERION [--instances] [--limit N] [--all]",
+    .usage = "backward|forward|both [--data|--control|--thin] CRITERION [--instances] [--limit N]\n"
+             "      [--all]",
     .options = options,
     .operands_min = 1,
     .operands_max = 2,
     .details =
         "Backward: which executed instructions made a value what it is, by source line, most\n"
         "recent first. Forward: which ones depend on it, earliest first, and what of the output\n"
-        "they came to. CRITERION is one of\n"
+        "they came to. Both: the two together, most recent first, without distances.\n"
+        "CRITERION is one of\n"
         "  crash                       what the signal that ended the run was due to\n"
         "  exit                        the exit status\n"
         "  output[:FD]:OFFSET[+LEN]    bytes that were written (see 'output'), from where the\n"
@@ -57,35 +59,196 @@ const struct cli_syntax cli_cmd_slice_syntax = {
         "  $REGISTER[@TIME]            a register, a part of one ($ah, $xmm3) or a flag ($zf)",
 };
 
+enum direction { BACKWARD, FORWARD, BOTH };
+static const char *const directions[] = {"backward", "forward", "both"};
+
+/* What is asked for. */
+struct request {
+    enum direction direction;
+    const char *text; /* the criterion, borrowed */
+    bool from_write;
+    struct wetdbg_slice_options how;
+};
+
+/* What came of it. */
+struct answer {
+    enum direction direction;
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_slice *backward, *forward; /* NULL: not asked for; or the run ends there */
+    struct wetdbg_set *set;                  /* of both */
+    struct wetdbg_slice *joined;             /* that set */
+    struct wetdbg_slice *shown;              /* one of the three */
+    uint64_t unknown_calls;
+    double seconds;
+};
+
+/* ---- making it ---- */
+
+static int parse_operands(const struct cli_args *args, struct request *request)
+{
+    const char *first = args->operands[0];
+    size_t length = strlen(first), i = 0;
+    while (i < 3 && strncmp(directions[i], first, length) != 0)
+        i++;
+    if (args->operand_count == 1 && i < 3)
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "slice: of what? usage: slice %s",
+                           cli_cmd_slice_syntax.usage);
+    if (args->operand_count == 2 && i == 3)
+        return wetdbg_fail(
+            -WETDBG_ERR_USAGE,
+            "slice: '%s' is no direction; there are 'backward', 'forward' and 'both'", first);
+    request->direction = args->operand_count == 2 ? (enum direction)i : BACKWARD;
+    request->text = args->operands[args->operand_count - 1];
+    return 0;
+}
+
+static int parse(const struct cli_args *args, struct request *request)
+{
+    *request = (struct request){
+        .from_write = cli_args_has(args, "from-write"),
+        .how =
+            {
+                .no_exits = cli_args_has(args, "no-exits"),
+                .no_bypass = cli_args_has(args, "no-bypass"),
+                .loader = cli_args_has(args, "loader"),
+            },
+    };
+    int err = parse_operands(args, request);
+    if (!err)
+        err = cli_kinds_from(args, &request->how.kinds);
+    /* of both there is no distance that means something */
+    request->how.record_parents = cli_args_has(args, "instances") && request->direction != BOTH;
+    return err;
+}
+
+static void free_slices(struct answer *answer)
+{
+    wetdbg_slice_free(answer->joined);
+    wetdbg_slice_free(answer->backward);
+    wetdbg_slice_free(answer->forward);
+    wetdbg_set_free(answer->set);
+}
+
+/* Puts the two slices together; of a criterion where the run ends there is only one. */
+static int join(struct cli_session *session, struct answer *answer)
+{
+    struct wetdbg_set *one = NULL, *other = NULL;
+    int err = wetdbg_set_of_slice(answer->backward, &one);
+    if (!err && answer->forward)
+        err = wetdbg_set_of_slice(answer->forward, &other);
+    if (!err && other)
+        err = wetdbg_set_combine(one, WETDBG_SET_OR, other, &answer->set);
+    wetdbg_set_free(other);
+    if (err || other)
+        wetdbg_set_free(one);
+    else
+        answer->set = one;
+    if (!err)
+        err = cli_slice_of_set(session, answer->set, &answer->joined);
+    answer->shown = answer->joined;
+    return err;
+}
+
+static void count(struct answer *answer, const struct wetdbg_slice *slice)
+{
+    if (!slice)
+        return;
+    const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(slice);
+    answer->unknown_calls += counts->unknown_calls;
+    answer->seconds += counts->seconds;
+}
+
+static int make(struct cli_session *session, const struct request *request, bool shows_lines,
+                struct answer *answer)
+{
+    *answer = (struct answer){.direction = request->direction};
+    int err = cli_slice_criterion(session, request->text, request->from_write, &answer->criterion);
+    if (err)
+        return err;
+    if (request->direction != FORWARD)
+        err = cli_slice_run(session, answer->criterion, &request->how, false,
+                            shows_lines && request->direction != BOTH, &answer->backward);
+    if (!err && request->direction != BACKWARD)
+        err = cli_slice_run(session, answer->criterion, &request->how, true,
+                            shows_lines && request->direction != BOTH, &answer->forward);
+    if (err == -WETDBG_ERR_NOT_FOUND && answer->backward)
+        err = 0; /* nothing comes after it */
+    answer->shown = answer->backward ? answer->backward : answer->forward;
+    if (!err && request->direction == BOTH)
+        err = join(session, answer);
+    if (err) {
+        free_slices(answer);
+        wetdbg_criterion_free(answer->criterion);
+        return err;
+    }
+    count(answer, answer->backward);
+    count(answer, answer->forward);
+    count(answer, answer->joined);
+    return 0;
+}
+
+int cli_slice_to_set(struct cli_session *session, const struct cli_args *args,
+                     struct cli_made *made)
+{
+    struct request request;
+    struct answer answer;
+    int err = parse(args, &request);
+    if (!err)
+        err = make(session, &request, false, &answer);
+    if (err)
+        return err;
+    made->set = answer.set;
+    answer.set = NULL;
+    if (!made->set)
+        err = wetdbg_set_of_slice(answer.shown, &made->set);
+    made->lines = wetdbg_slice_get_counts(answer.shown)->lines;
+    made->seconds = answer.seconds;
+    free_slices(&answer);
+    wetdbg_criterion_free(answer.criterion);
+    return err;
+}
+
 /* ---- text ---- */
 
-static int print_text(const struct cli_slice_view *view, const struct wetdbg_criterion_info *info)
+static void print_counts(const struct cli_session *session, const struct answer *answer)
+{
+    static const char *const ways[] = {"slice", "forward slice", "slice both ways"};
+    FILE *to = session->out->stream;
+    const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(answer->shown);
+    fprintf(to, "%s %s: %" PRIu64 " instances of %" PRIu64 " instructions in %" PRIu64 " lines",
+            cli_kinds_name(session->kinds), ways[answer->direction], counts->instances,
+            counts->statements, counts->lines);
+    if (answer->direction == BOTH)
+        fprintf(to, ", %" PRIu64 " led to it, %" PRIu64 " depend on it",
+                wetdbg_slice_get_counts(answer->backward)->instances,
+                answer->forward ? wetdbg_slice_get_counts(answer->forward)->instances : 0);
+    fprintf(to, " (%.2f s)\n", answer->seconds);
+    if (answer->unknown_calls)
+        fprintf(to,
+                "(approximate: what %" PRIu64 " system call%s read is not known, no signature)\n",
+                answer->unknown_calls, answer->unknown_calls == 1 ? "" : "s");
+}
+
+static int print_text(const struct cli_slice_view *view, const struct answer *answer)
 {
     struct cli_out *out = view->session->out;
-    const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(view->slice);
-    bool is_forward = view->session->is_forward;
+    const struct wetdbg_criterion_info *info = wetdbg_criterion_get_info(answer->criterion);
+    bool is_forward = answer->direction == FORWARD;
     cli_out_text(out, is_forward ? info->source : info->description);
     if (info->written && !is_forward)
         fprintf(out->stream,
                 "\n(from there to the write at time %" PRIu64 " it is one step, %" PRIu64
                 " instructions; --from-write follows it)",
                 info->written, info->written - info->born.time);
-    fprintf(out->stream,
-            "\n%s %sslice: %" PRIu64 " instances of %" PRIu64 " instructions in %" PRIu64
-            " lines (%.2f s)\n",
-            cli_kinds_name(view->session->kinds), is_forward ? "forward " : "", counts->instances,
-            counts->statements, counts->lines, counts->seconds);
-    if (counts->unknown_calls)
-        fprintf(out->stream,
-                "(approximate: what %" PRIu64 " system call%s read is not known, no signature)\n",
-                counts->unknown_calls, counts->unknown_calls == 1 ? "" : "s");
+    putc('\n', out->stream);
+    print_counts(view->session, answer);
     int err = cli_slice_view_print(view);
     if (err)
         return err;
-    if (is_forward)
-        cli_slice_reached_print(view->session, view->slice, view->shows_all);
-    else
-        cli_slice_initials_print(view->session, view->slice, view->shows_all);
+    if (answer->forward)
+        cli_slice_reached_print(view->session, answer->forward, view->shows_all);
+    if (answer->backward)
+        cli_slice_initials_print(view->session, answer->backward, view->shows_all);
     cli_uncertain_print(view->session, info->time);
     return 0;
 }
@@ -111,100 +274,76 @@ static json_t *json_of_birth(const struct cli_slice_view *view,
     return object;
 }
 
-static int print_json(const struct cli_slice_view *view, const struct wetdbg_criterion_info *info)
+static int print_json(const struct cli_slice_view *view, const struct answer *answer)
 {
-    const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(view->slice);
+    struct cli_session *session = view->session;
+    const struct wetdbg_criterion_info *info = wetdbg_criterion_get_info(answer->criterion);
+    const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(answer->shown);
+    const struct wetdbg_slice *back = answer->backward ? answer->backward : answer->forward;
     json_t *object = cli_json_object("wetdbg.slice/1");
     cli_json_set(object, "criterion", cli_json_text(info->text));
     cli_json_set(object, "description",
-                 cli_json_text(view->session->is_forward ? info->source : info->description));
+                 cli_json_text(answer->direction == FORWARD ? info->source : info->description));
     cli_json_set(object, "time", cli_json_count(info->time));
-    cli_thread_to_json_at(object, view->session, info->time);
-    cli_uncertain_to_json(object, view->session, info->time);
+    cli_thread_to_json_at(object, session, info->time);
+    cli_uncertain_to_json(object, session, info->time);
     cli_json_set(object, "birth", json_of_birth(view, info));
-    cli_json_set(object, "direction",
-                 cli_json_text(view->session->is_forward ? "forward" : "backward"));
-    cli_json_set(object, "kinds", cli_json_text(cli_kinds_name(view->session->kinds)));
+    cli_json_set(object, "direction", cli_json_text(directions[answer->direction]));
+    cli_json_set(object, "kinds", cli_json_text(cli_kinds_name(session->kinds)));
     cli_json_set(object, "instances", cli_json_count(counts->instances));
     cli_json_set(object, "statements", cli_json_count(counts->statements));
     cli_json_set(object, "line_count", cli_json_count(counts->lines));
-    cli_json_set(object, "unknown_calls", cli_json_count(counts->unknown_calls));
-    cli_json_set(object, "seconds", json_real(counts->seconds));
+    cli_json_set(object, "unknown_calls", cli_json_count(answer->unknown_calls));
+    cli_json_set(object, "seconds", json_real(answer->seconds));
     int err = cli_slice_view_to_json(view, object);
-    cli_json_set(object, "initials", cli_slice_initials_json(view->session, view->slice));
-    cli_json_set(object, "start", cli_slice_start_json(view->session, view->slice));
-    if (view->session->is_forward)
-        cli_slice_reached_to_json(object, view->slice);
+    cli_json_set(object, "initials", cli_slice_initials_json(session, back));
+    cli_json_set(object, "start", cli_slice_start_json(session, back));
+    if (answer->direction != BACKWARD)
+        cli_slice_reached_to_json(object, answer->forward ? answer->forward : answer->shown);
     if (err)
         json_decref(object);
     else
-        cli_out_json(view->session->out, object);
+        cli_out_json(session->out, object);
     return err;
 }
 
 /* ---- the command ---- */
 
-static int parse_operands(const struct cli_args *args, const char **criterion, bool *is_forward)
+/* From now on `why` and `decisions` speak of it: of both ways, of what led there. */
+static void remember(struct cli_session *session, const struct request *request,
+                     const struct answer *answer)
 {
-    static const char *const directions[] = {"backward", "forward"};
-    const char *first = args->operands[0];
-    size_t length = strlen(first), i = 0;
-    while (i < 2 && strncmp(directions[i], first, length) != 0)
-        i++;
-    if (args->operand_count == 1 && i < 2)
-        return wetdbg_fail(-WETDBG_ERR_USAGE, "slice: of what? usage: slice %s",
-                           cli_cmd_slice_syntax.usage);
-    if (args->operand_count == 2 && i == 2)
-        return wetdbg_fail(-WETDBG_ERR_USAGE,
-                           "slice: '%s' is no direction; there are 'backward' and 'forward'",
-                           first);
-    *is_forward = i == 1 && args->operand_count == 2;
-    *criterion = args->operands[args->operand_count - 1];
-    return 0;
+    cli_slice_remember(session, answer->criterion, &request->how, request->direction == FORWARD,
+                       NULL);
 }
 
 int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     struct cli_session *session = repl->session;
-    struct wetdbg_slice_options how = {
-        .record_parents = cli_args_has(args, "instances"),
-        .no_exits = cli_args_has(args, "no-exits"),
-        .no_bypass = cli_args_has(args, "no-bypass"),
-        .loader = cli_args_has(args, "loader"),
-    };
     struct cli_slice_view view = {
         .session = session,
-        .has_instances = how.record_parents,
+        .has_instances = cli_args_has(args, "instances"),
         .shows_all = cli_args_has(args, "all"),
     };
-    struct wetdbg_criterion *criterion;
-    struct wetdbg_slice *slice;
-    const char *text = NULL;
-    bool is_forward = false;
+    struct request request;
+    struct answer answer;
     (void)format;
-    int err = parse_operands(args, &text, &is_forward);
-    if (!err)
-        err = cli_kinds_from(args, &how.kinds);
+    int err = parse(args, &request);
     if (!err)
         err = cli_args_number(args, "limit", 0, &view.limit);
     if (!err)
-        err = cli_slice_criterion(session, text, cli_args_has(args, "from-write"), &criterion);
+        err = make(session, &request, true, &answer);
     if (err)
         return err;
-    err = cli_slice_run(session, criterion, &how, is_forward, true, &slice);
-    if (err) {
-        wetdbg_criterion_free(criterion);
-        return err;
-    }
-    cli_slice_remember(session, criterion, &how, is_forward, NULL);
-    const struct wetdbg_criterion_info *info = wetdbg_criterion_get_info(criterion);
-    err = cli_slice_view_open(&view, slice);
+    remember(session, &request, &answer);
+    err = cli_slice_view_open(&view, answer.shown);
     if (!err)
-        err = repl->out->json ? print_json(&view, info) : print_text(&view, info);
+        err = repl->out->json ? print_json(&view, &answer) : print_text(&view, &answer);
     cli_slice_view_close(&view);
-    if (how.record_parents && !how.no_bypass && !how.loader)
-        session->slice = slice;
-    else
-        wetdbg_slice_free(slice);
+    if (request.how.record_parents && !request.how.no_bypass && !request.how.loader) {
+        session->slice = answer.shown;
+        answer.backward = answer.forward = NULL;
+    }
+    free_slices(&answer);
     return err;
 }

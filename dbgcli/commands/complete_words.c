@@ -13,6 +13,7 @@
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/bookmark.h"
 #include "dbgcli/commands/info_subject.h"
+#include "dbgcli/commands/named_slices.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/nav/place.h"
 #include <wetdbg/errors.h>
@@ -31,6 +32,7 @@ enum words {
     WORDS_REGISTERS = 512,
     WORDS_SETTINGS = 1024,
     WORDS_SWITCH = 2048,
+    WORDS_SLICES = 4096,
 };
 
 static const struct {
@@ -41,6 +43,10 @@ static const struct {
      WORDS_CRITERIA | WORDS_FILES | WORDS_EXPRESSION},
     {"chop", WORDS_CRITERIA | WORDS_FILES | WORDS_EXPRESSION,
      WORDS_CRITERIA | WORDS_FILES | WORDS_EXPRESSION},
+    {"let", WORDS_SLICES, WORDS_SLICES | WORDS_CRITERIA | WORDS_FILES | WORDS_DIRECTION},
+    {"show", WORDS_SLICES, WORDS_SLICES},
+    {"diff", WORDS_SLICES, WORDS_SLICES},
+    {"save", WORDS_SLICES, WORDS_NONE},
     {"why", WORDS_FILES, WORDS_NONE},
     {"decisions", WORDS_CRITERIA | WORDS_FILES | WORDS_EXPRESSION, WORDS_NONE},
     {"origin", WORDS_CRITERIA | WORDS_EXPRESSION, WORDS_NONE},
@@ -266,6 +272,15 @@ static void add_bookmarks(struct cli_session *session, struct adding *adding)
         cli_completions_add(adding->to, adding->typed, list[i].name);
 }
 
+static void add_slices(struct cli_session *session, struct adding *adding)
+{
+    struct cli_named_slice *list;
+    size_t count;
+    cli_named_slices_list(session->named, &list, &count);
+    for (size_t i = 0; i < count; i++)
+        cli_completions_add(adding->to, adding->typed, list[i].name);
+}
+
 static void add_each(struct adding *adding, const char *const *words)
 {
     for (; *words; words++)
@@ -299,7 +314,7 @@ static void add_words(struct cli_repl *repl, unsigned words, const char *typed,
 {
     static const char *const times[] = {"start", "end", "crash", "now", NULL};
     static const char *const criteria[] = {"crash", "exit", "output:", NULL};
-    static const char *const directions[] = {"backward", "forward", NULL};
+    static const char *const directions[] = {"backward", "forward", "both", NULL};
     static const char *const settings[] = {"pager", NULL};
     static const char *const switches[] = {"off", "on", NULL};
     struct cli_session *session = repl->session;
@@ -316,6 +331,8 @@ static void add_words(struct cli_repl *repl, unsigned words, const char *typed,
         add_each(&adding, settings);
     if (words & WORDS_SWITCH)
         add_each(&adding, switches);
+    if (words & WORDS_SLICES)
+        add_slices(session, &adding);
     if (words & WORDS_SUBJECTS)
         cli_info_subjects_each(typed, completions);
     if (words & WORDS_COMMANDS)

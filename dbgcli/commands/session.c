@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dbgcli/commands/bookmark.h"
+#include "dbgcli/commands/named_slices.h"
 #include "dbgcli/commands/run_facts.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/nav/place.h"
@@ -37,6 +38,7 @@ int cli_session_open(struct cli_session *session, struct cli_out *out, const cha
     cli_interrupt_catch(interrupt_wet, session->wet);
     session->struck = cli_thread_struck(session->wet);
     session->bookmarks = cli_bookmarks_new(wet_path);
+    session->named = cli_named_slices_new(session->wet, wet_path);
     return 0;
 }
 
@@ -51,6 +53,7 @@ void cli_session_close(struct cli_session *session)
     cli_moment_close(session->moment);
     free(session->newer_files);
     cli_bookmarks_free(session->bookmarks);
+    cli_named_slices_free(session->named);
     wetdbg_close(session->wet);
     *session = (struct cli_session){0};
 }

@@ -45,6 +45,7 @@ struct cli_session {
     const char **newer_files; /* sources of which it was said that they are newer; the model's */
     size_t newer_count;
     struct cli_bookmarks *bookmarks;
+    struct cli_named_slices *named; /* commands/named_slices.h */
 };
 
 /* The prompt's commands; ends with a row without name. */
@@ -97,6 +98,10 @@ CLI_DECLARE_COMMAND(down);
 CLI_DECLARE_COMMAND(list);
 CLI_DECLARE_COMMAND(slice);
 CLI_DECLARE_COMMAND(chop);
+CLI_DECLARE_COMMAND(let);
+CLI_DECLARE_COMMAND(show);
+CLI_DECLARE_COMMAND(diff);
+CLI_DECLARE_COMMAND(save);
 CLI_DECLARE_COMMAND(why);
 CLI_DECLARE_COMMAND(decisions);
 CLI_DECLARE_COMMAND(instances);

@@ -78,7 +78,8 @@ static int show_instance(void *context, const struct wetdbg_slice_instance *inst
         cli_json_set(row, "pc", cli_json_address(instance->pc));
         cli_json_set(row, "distance",
                      has_distance ? json_integer(instance->distance) : json_null());
-        cli_json_set(row, "edge", cli_json_text(wetdbg_edge_name(instance->edge)));
+        cli_json_set(row, "edge",
+                     cli_json_text(has_distance ? wetdbg_edge_name(instance->edge) : NULL));
         cli_json_set(row, "user",
                      instance->parent ? cli_json_count(instance->parent) : json_null());
         cli_thread_to_json_at(row, walk->session, instance->time);
@@ -127,6 +128,10 @@ static void print_line(const struct cli_slice_view *view, struct names *names, s
     cli_out_text(out, line->function);
     fprintf(out->stream, "  x%" PRIu64, line->instances);
     cli_slice_threads_print(out, view->threads, index);
+    if (view->is_shared && view->is_shared(view->shared_arg, line)) {
+        fputs("  ", out->stream);
+        cli_out_text(out, view->shared_text);
+    }
     fputs("  | ", out->stream);
     cli_out_text(out, text);
     putc('\n', out->stream);
@@ -235,6 +240,8 @@ static json_t *json_of_line(const struct cli_slice_view *view, size_t index)
     cli_json_set(row, "first_time", cli_json_count(line->first_time));
     cli_json_set(row, "last_time", cli_json_count(line->last_time));
     cli_slice_threads_to_json(row, view->threads, index);
+    if (view->is_shared)
+        cli_json_set(row, "in_other", json_boolean(view->is_shared(view->shared_arg, line)));
     cli_json_set(row, "text",
                  cli_json_text(cli_source_text(view->session, line->file, line->line, line->pc)));
     return row;

@@ -13,6 +13,11 @@ struct cli_slice_view {
     uint64_t limit; /* of lines, and of instances of each; 0: none */
     bool has_instances;
     bool shows_all;
+    /* Of two slices that are compared: whether the other has the line as well, with other instances, and what
+     * text says of it. NULL: there is no other. */
+    bool (*is_shared)(const void *arg, const struct wetdbg_slice_line *line);
+    const void *shared_arg;
+    const char *shared_text;
     /* Filled in by cli_slice_view_open(). */
     const struct wetdbg_slice *slice;
     struct cli_slice_threads *threads; /* NULL: there is one only */

@@ -138,6 +138,21 @@ int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *cr
     return result;
 }
 
+int cli_slice_of_set(struct cli_session *session, const struct wetdbg_set *set,
+                     struct wetdbg_slice **slice)
+{
+    struct watch watch = {.session = session};
+    const struct wetdbg_slice_options options = {
+        .session = session->slices, .progress = on_progress, .arg = &watch};
+    watch.start = seconds_now();
+    cli_meter_begin(&watch.meter, session->out, "looking for lines");
+    int result = wetdbg_slice_of_set(set, &options, slice);
+    cli_meter_end(&watch.meter);
+    if (result == -WETDBG_ERR_INTERRUPTED)
+        wetdbg_fail(result, "interrupted");
+    return result;
+}
+
 void cli_slice_remember(struct cli_session *session, struct wetdbg_criterion *criterion,
                         const struct wetdbg_slice_options *how, bool is_forward,
                         struct wetdbg_slice *slice)

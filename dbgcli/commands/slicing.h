@@ -5,6 +5,7 @@
 
 #include "dbgcli/commands/session.h"
 #include <wetdbg/origin.h>
+#include <wetdbg/set.h>
 
 /* WETDBG_SLICE_FULL unless one of --data, --control, --thin is given; -WETDBG_ERR_USAGE for several. */
 int cli_kinds_from(const struct cli_args *args, enum wetdbg_slice_kinds *kinds);
@@ -24,6 +25,10 @@ const char *cli_kinds_name(enum wetdbg_slice_kinds kinds);
 int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *criterion,
                   const struct wetdbg_slice_options *how, bool is_forward, bool shows_lines,
                   struct wetdbg_slice **slice);
+
+/* A set's lines and instances, as wetdbg_slice_of_set() gives them, with the same errors. */
+int cli_slice_of_set(struct cli_session *session, const struct wetdbg_set *set,
+                     struct wetdbg_slice **slice);
 
 /* Takes criterion and slice (or NULL) over: from now on `why` and `decisions` speak of them. */
 void cli_slice_remember(struct cli_session *session, struct wetdbg_criterion *criterion,

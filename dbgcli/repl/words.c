@@ -51,3 +51,20 @@ void cli_words_fini(struct cli_words *words)
     free(words->list);
     *words = (struct cli_words){0};
 }
+
+char *cli_words_join(char *const *words, size_t count)
+{
+    size_t size = 1, used = 0;
+    for (size_t i = 0; i < count; i++)
+        size += strlen(words[i]) + 1;
+    char *joined = cli_malloc(size);
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            joined[used++] = ' ';
+        size_t length = strlen(words[i]);
+        memcpy(joined + used, words[i], length);
+        used += length;
+    }
+    joined[used] = 0;
+    return joined;
+}

@@ -16,4 +16,7 @@ struct cli_words {
 int cli_words_split(struct cli_words *words, const char *line);
 void cli_words_fini(struct cli_words *words);
 
+/* The words with one blank between two; to be freed, never NULL. */
+char *cli_words_join(char *const *words, size_t count);
+
 #endif

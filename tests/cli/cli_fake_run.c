@@ -1071,11 +1071,26 @@ int wetdbg_set_of_slice(const struct wetdbg_slice *slice, struct wetdbg_set **ou
 int wetdbg_set_combine(const struct wetdbg_set *a, enum wetdbg_set_operation operation,
                        const struct wetdbg_set *b, struct wetdbg_set **out)
 {
-    (void)operation;
     (void)b;
     *out = calloc(1, sizeof(**out));
-    **out = *a;
+    if (operation != WETDBG_SET_MINUS)
+        **out = *a;
     return 0;
+}
+
+int wetdbg_set_save(const struct wetdbg_set *set, const char *note, const char *path)
+{
+    (void)set;
+    (void)note;
+    return wetdbg_fail(-EACCES, "%s: Permission denied", path);
+}
+
+int wetdbg_set_load(struct wetdbg *wet, const char *path, struct wetdbg_set **out, char **note)
+{
+    (void)wet;
+    (void)out;
+    (void)note;
+    return wetdbg_fail(-WETDBG_ERR_USAGE, "%s is a set of another run's instances", path);
 }
 
 uint64_t wetdbg_set_count(const struct wetdbg_set *set)

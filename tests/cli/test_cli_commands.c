@@ -404,7 +404,7 @@ static void slice_shows_lines_then_what_has_none(void **state)
          "chop: something is missing; usage: chop SOURCE TARGET [--data|--thin] [--limit N] "
          "[--all]\n"},
         {"slice sideways crash", 2,
-         "slice: 'sideways' is no direction; there are 'backward' and 'forward'\n"},
+         "slice: 'sideways' is no direction; there are 'backward', 'forward' and 'both'\n"},
         {"slice crash --data --thin", 2,
          "slice: --data, --control and --thin exclude each other\n"},
         {"slice crash --limit x", 2, "slice: option '--limit' needs a number, not 'x'\n"},
@@ -413,6 +413,61 @@ static void slice_shows_lines_then_what_has_none(void **state)
     struct cli_prompt *f = *state;
     assert_int_equal(cli_prompt_execute(f, "slice backward"), CLI_EXIT_USAGE);
     assert_non_null(strstr(f->said.errors, "slice: of what?"));
+}
+
+static void slices_with_names_are_put_together(void **state)
+{
+    static const struct row rows[] = {
+        {"info slices", 0, "no slices with names; 'let A = slice backward CRITERION' makes one\n"},
+        {"show A", 1, "no slice is called 'A'; 'let NAME = slice backward CRITERION' makes one\n"},
+        {"let A = slice backward crash", 0, "A has 13 instances in 3 lines\n"},
+        {"let longer=chop crash crash", 0, "longer has 13 instances\n"},
+        {"let B = A - (A & longer)", 0, "B has 0 instances\n"},
+        {"let A = A", 0, "A has 13 instances\n"},
+        {"info slices", 0,
+         "A       13 instances in 3 lines  A\n"
+         "B       0 instances in 3 lines  A - (A & longer)\n"
+         "longer  13 instances in 3 lines  chop crash crash\n"},
+        {"show A longer", 2, "'&', '|' or '-' is missing before 'longer' in 'A longer'\n"},
+        {"show A |longer --limit 1", 0,
+         "A |longer: 13 instances of 11 instructions in 3 lines (0.00 s)\n"
+         "util.c:30  helper  x2  | return *p;?[31m\n"
+         "(2 more; --limit 0 shows all)\n"
+         "code whose source is not here, by function:\n"
+         "  libforeign.so  foreign  x7\n"},
+        {"diff A longer", 0,
+         "A has 13 instances, longer 13; both have 13\nonly in A: nothing\nonly in longer: "
+         "nothing\n"},
+        {"let now = A", 2,
+         "a slice cannot be called 'now', which means something in criteria; take another name\n"},
+        {"let A = load x.set", 2, "x.set is a set of another run's instances\n"},
+        {"let A = load", 2, "let: 'load' takes one file\n"},
+        {"save A", 5, "fake.wet.A.set: Permission denied\n"},
+        {"let --delete A", 0, ""},
+        {"let --delete A", 1, "no slice is called 'A'; 'info slices' lists those that there are\n"},
+        {"let --delete B x", 2, "let: --delete NAME takes nothing else ('x')\n"},
+    };
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+}
+
+static void slice_both_ways_is_one_slice(void **state)
+{
+    static const struct row rows[] = {
+        {"slice both crash --limit 1", 0,
+         "SIGSEGV at util.c:30 in helper\n"
+         "full slice both ways: 13 instances of 11 instructions in 3 lines, 13 led to it, 13 "
+         "depend "
+         "on it (0.00 s)\n"
+         "util.c:30  helper  x2  | return *p;?[31m\n"
+         "(2 more; --limit 0 shows all)\n"
+         "code whose source is not here, by function:\n"
+         "  libforeign.so  foreign  x7\n"
+         "output that it reached: output:1:4-5\n"
+         "data that the run never wrote:\n"
+         "  storage  bytes 4 to 15, last used at time 7\n"
+         "never set by the program: rax\n"},
+    };
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void slice_instances_are_shown_under_their_lines(void **state)
@@ -526,6 +581,12 @@ static void json_of_each_command_is_one_object_with_schema(void **state)
     } rows[] = {
         {"slice backward crash", "wetdbg.slice/1", "lines"},
         {"slice backward crash --instances", "wetdbg.slice/1", "statements"},
+        {"slice both crash", "wetdbg.slice/1", "output"},
+        {"let A = slice both crash", "wetdbg.let/1", "instances"},
+        {"show A", "wetdbg.show/1", "lines"},
+        {"diff A A", "wetdbg.diff/1", "only_a"},
+        {"info slices", "wetdbg.slices/1", "slices"},
+        {"let --delete A", "wetdbg.let/1", "deleted"},
         {"why main.c:10", "wetdbg.why/1", "hops"},
         {"decisions", "wetdbg.decisions/1", "decisions"},
         {"instances main.c:11", "wetdbg.instances/1", "instances"},
@@ -783,6 +844,8 @@ int main(void)
         CASE(instances_and_output_can_be_limited),
         CASE(info_subjects_are_found_by_prefix),
         CASE(slice_shows_lines_then_what_has_none),
+        CASE(slices_with_names_are_put_together),
+        CASE(slice_both_ways_is_one_slice),
         CASE(slice_instances_are_shown_under_their_lines),
         CASE(slice_interrupted_gives_status_130),
         CASE(why_explains_the_last_slice),

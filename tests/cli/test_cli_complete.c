@@ -76,7 +76,7 @@ static void times_are_keywords_bookmarks_and_files(void **state)
 static void criteria_are_keywords_functions_and_files(void **state)
 {
     expect(*state, "slice backward cr", "crash");
-    expect(*state, "slice b", "backward");
+    expect(*state, "slice b", "backward both");
     expect(*state, "slice backward ma", "main main.c:");
     expect(*state, "why u", "util.c:");
 }

@@ -25,6 +25,7 @@ with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", S
 LONG = {
     "slice": ([], "slice backward output:0+3 --from-write"),
     "chop": ([], "chop {file}:{turn}#1 output:0+3"),
+    "let": ([], "let A = slice backward output:0+3 --from-write"),
     "why": (["slice backward exit --data"], "why {file}:{write} --control"),
     "decisions": ([], "decisions exit"),
     "origin": (["goto {file}:{turn}"], "origin $rbp"),
@@ -41,6 +42,9 @@ LONG = {
 SHORT = {
     "goto": ([], "goto {file}:{turn}#6000000", r"time \d+: work at "),
     "bookmark": ([], "bookmark middle {file}:{turn}#6000000", r"middle is time \d+"),
+    "show": (["let A = slice backward --data tally.turns@{file}:{turn}#9"], "show A", r"A: \d+ instances"),
+    "diff": (["let B = slice backward --thin tally.turns@{file}:{turn}#9"], "diff A B", r"only in A: "),
+    "save": ([], "save A", r"A is saved in .*\.A\.set"),
     "finish": (["goto {file}:{turn}#6000000"], "finish", r"CALL \*/\nvalue returned: "),
     "continue": (["goto start"], "continue never", r"never is not reached"),
     "stepi": (["goto {file}:{turn}#6000000"], "stepi 1000", r"\n=> 0x"),

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `save`: named slices in files. */
+#include <stdlib.h>
+
+#include "dbgcli/commands/named_slices.h"
+#include "dbgcli/commands/session.h"
+#include <wetdbg/errors.h>
+
+const struct cli_syntax cli_cmd_save_syntax = {
+    .example = "save A",
+    .usage = "[NAME [FILE]]",
+    .operands_max = 2,
+    .details =
+        "Writes a named slice beside the .wet, where the next session finds it, or to FILE,\n"
+        "which 'let NAME = load FILE' reads; without NAME, each one that has not been saved.",
+};
+
+/* Saves one; in JSON it becomes a row. */
+static int save(struct cli_session *session, const char *name, const char *path, json_t *rows)
+{
+    char *where;
+    int err = cli_named_slices_save(session->named, name, path, &where);
+    if (err)
+        return err;
+    if (session->out->json) {
+        json_t *row = json_object();
+        cli_json_set(row, "name", cli_json_text(name));
+        cli_json_set(row, "file", cli_json_text(where));
+        cli_json_append(rows, row);
+    } else {
+        fprintf(session->out->stream, "%s is saved in ", name);
+        cli_out_text(session->out, where);
+        putc('\n', session->out->stream);
+    }
+    free(where);
+    return 0;
+}
+
+static int save_all(struct cli_session *session, json_t *rows)
+{
+    struct cli_named_slice *list;
+    size_t count, saved = 0;
+    int err = 0;
+    cli_named_slices_list(session->named, &list, &count);
+    for (size_t i = 0; i < count && !err; i++) {
+        if (!list[i].set || list[i].is_saved)
+            continue;
+        err = save(session, list[i].name, NULL, rows);
+        saved++;
+    }
+    if (!err && !saved)
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                           "save: there is no named slice that is not saved");
+    return err;
+}
+
+int cli_cmd_save(struct cli_repl *repl, const struct cli_args *args, const char *format)
+{
+    struct cli_session *session = repl->session;
+    json_t *rows = json_array();
+    (void)format;
+    int err = args->operand_count ? save(session, args->operands[0], args->operands[1], rows)
+                                  : save_all(session, rows);
+    if (err || !session->out->json) {
+        json_decref(rows);
+        return err;
+    }
+    json_t *object = cli_json_object("wetdbg.save/1");
+    cli_json_set(object, "saved", rows);
+    cli_out_json(session->out, object);
+    return 0;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What `slice` and `chop` are asked for, without showing it: `let` keeps it. */
+#ifndef DBGCLI_COMMANDS_SLICE_MADE_H
+#define DBGCLI_COMMANDS_SLICE_MADE_H
+
+#include "dbgcli/commands/session.h"
+#include <wetdbg/set.h>
+
+struct cli_made {
+    struct wetdbg_set *set; /* for wetdbg_set_free() */
+    uint64_t lines;         /* of source; CLI_LINES_UNKNOWN */
+    double seconds;
+};
+
+/* `args` as cli_cmd_slice() and cli_cmd_chop() get them, with the same errors. */
+int cli_slice_to_set(struct cli_session *session, const struct cli_args *args,
+                     struct cli_made *made);
+int cli_chop_to_set(struct cli_session *session, const struct cli_args *args,
+                    struct cli_made *made);
+
+#endif
