@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """test_library.py CMAKE BUILD PAGE SAMPLE CC CXX: installs into a scratch prefix; builds the program of PAGE there,
 by pkg-config (shared and static) and by CMake, and runs it on a sample that crashes; PAGE's second program looks
-around in a trace; compiles each header alone; and
+around in a trace, its third takes arguments away; compiles each header alone; and
 looks at the names that the libraries show."""
 import os
 import re
@@ -81,6 +81,14 @@ def check_second(program, prefix, build, page, scratch):
     assert refused.returncode == 1 and "no_such_thing" in refused.stderr, refused
 
 
+def check_third(program):
+    """Of a command's arguments the one is enough that it fails for."""
+    answer = run(program, "ls", "-d", "/", "/no/such/file", "-a", ".")
+    assert answer.splitlines()[-1] == "ls /no/such/file", answer
+    refused = subprocess.run([program, "ls", "-d", "/"], capture_output=True, text=True, timeout=100, check=False)
+    assert refused.returncode == 1 and refused.stderr, refused
+
+
 def main():
     cmake, build, page, sample, cc, cxx = sys.argv[1:]
     with tempfile.TemporaryDirectory() as scratch:
@@ -88,7 +96,7 @@ def main():
         run(cmake, "--install", build, "--prefix", prefix)
         with open(page, encoding="utf-8") as text:
             programs = re.findall(r"^```c\n(.*?)^```", text.read(), re.S | re.M)
-        for path, program in zip((source, f"{scratch}/second.c"), programs):
+        for path, program in zip((source, f"{scratch}/second.c", f"{scratch}/third.c"), programs):
             with open(path, "w", encoding="utf-8") as out:
                 out.write(program)
         check_headers(prefix, check_names(prefix), cc, cxx)
@@ -102,6 +110,9 @@ def main():
         run(cc, "-Wall", "-Wextra", "-Werror", "-o", f"{scratch}/second", f"{scratch}/second.c",
             *flags(prefix, "--cflags", "--libs", "--static"))
         check_second(f"{scratch}/second", prefix, build, page, scratch)
+        run(cc, "-Wall", "-Wextra", "-Werror", "-o", f"{scratch}/third", f"{scratch}/third.c",
+            *flags(prefix, "--cflags", "--libs", "--static"))
+        check_third(f"{scratch}/third")
         with open(f"{scratch}/CMakeLists.txt", "w", encoding="utf-8") as file:
             file.write("cmake_minimum_required(VERSION 3.18)\nproject(user C)\nfind_package(wetdbg 0.1 REQUIRED)\n"
                        "add_executable(user program.c)\ntarget_link_libraries(user PRIVATE wetdbg::wetdbg_static)\n")
