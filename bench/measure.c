@@ -4,6 +4,7 @@
  * measure regenerate FILE.wet      all intervals run again, last to first
  * measure dependences TRACE        all dependences of a run found, and thrown away
  * measure slices FILE.wet COUNT    backward slices of COUNT instances spread over the run: cold, warm
+ * measure sets FILE.wet            two slices from near the end put together; and a chop, against its slices
  *
  * What bench/run cannot time from outside. Each prints one JSON object. A *cold* slice is the
  * first thing that a new process does with the file; *warm* ones are of other instances than those
@@ -24,6 +25,7 @@
 #include "wet/depend/depend.h"
 #include "wet/intervals.h"
 #include <wetdbg/errors.h>
+#include <wetdbg/set.h>
 
 #define OPENINGS    5
 #define WARM_OFFSET 1009 /* instructions between a cold criterion and its warm one */
@@ -223,6 +225,117 @@ static int slices_measure(const char *path, unsigned count)
     return err;
 }
 
+/* ---- sets ---- */
+
+/* All that the instruction at a time used, or what came of it. */
+static int make_slice(struct wetdbg *wet, struct wetdbg_slice_session *session, wetdbg_time time,
+                      bool is_forward, struct wetdbg_slice **slice)
+{
+    const struct wetdbg_slice_options options = {.session = session};
+    struct wetdbg_criterion *criterion;
+    int err = slc_criterion_of_places(wet, time, NULL, 0, 0, &criterion);
+
+    if (err)
+        return err;
+    err = (is_forward ? wetdbg_slice_forward : wetdbg_slice_backward)(wet, criterion, &options,
+                                                                      slice);
+    wetdbg_criterion_free(criterion);
+    return err;
+}
+
+static int operations_measure(struct wetdbg *wet, struct wetdbg_slice_session *session)
+{
+    static const char *const names[] = {"and", "or", "minus"};
+    const uint64_t instructions = wetdbg_get_info(wet)->instructions;
+    struct wetdbg_set *sets[2] = {NULL, NULL};
+    int err = 0;
+
+    for (unsigned i = 0; i < 2 && !err; i++) {
+        struct wetdbg_slice *slice;
+        err = make_slice(wet, session, instructions - i * (instructions / 20), false, &slice);
+        if (err)
+            break;
+        double start = wd_seconds();
+        err = wetdbg_set_of_slice(slice, &sets[i]);
+        if (!err)
+            printf("\"instances_%u\": %llu, \"made_ms_%u\": %.2f, ", i,
+                   (unsigned long long)wetdbg_set_count(sets[i]), i, (wd_seconds() - start) * 1e3);
+        wetdbg_slice_free(slice);
+    }
+    for (unsigned n = 0; n < 3 && !err; n++) {
+        double best = 1e9;
+        for (unsigned i = 0; i < OPENINGS && !err; i++) {
+            struct wetdbg_set *both;
+            double start = wd_seconds();
+            err = wetdbg_set_combine(sets[0], (enum wetdbg_set_operation)n, sets[1], &both);
+            double seconds = wd_seconds() - start;
+            best = seconds < best ? seconds : best;
+            if (!err)
+                wetdbg_set_free(both);
+        }
+        printf("\"%s_ms\": %.2f, ", names[n], best * 1e3);
+    }
+    wetdbg_set_free(sets[0]);
+    wetdbg_set_free(sets[1]);
+    return err;
+}
+
+/* What depends on an instruction early in the run, and led to its last one. */
+static int chop_measure(struct wetdbg *wet, struct wetdbg_slice_session *session)
+{
+    const uint64_t instructions = wetdbg_get_info(wet)->instructions;
+    struct wetdbg_slice *ends[2] = {NULL, NULL}, *chop = NULL;
+    struct wetdbg_set *sets[2] = {NULL, NULL}, *both = NULL;
+    double start = wd_seconds();
+    int err = make_slice(wet, session, instructions / 10, true, &ends[0]);
+
+    if (!err)
+        err = make_slice(wet, session, instructions, false, &ends[1]);
+    double slices = wd_seconds() - start;
+    for (unsigned i = 0; i < 2 && !err; i++)
+        err = wetdbg_set_of_slice(ends[i], &sets[i]);
+    if (!err)
+        err = wetdbg_set_combine(sets[0], WETDBG_SET_AND, sets[1], &both);
+    const struct wetdbg_slice_options options = {.session = session};
+    if (!err)
+        err = wetdbg_slice_of_set(both, &options, &chop);
+    double all = wd_seconds() - start;
+    if (!err)
+        printf("\"forward\": %llu, \"backward\": %llu, \"chop\": %llu, \"slices_seconds\": %.3f, "
+               "\"chop_seconds\": %.3f, \"ratio\": %.2f",
+               (unsigned long long)wetdbg_set_count(sets[0]),
+               (unsigned long long)wetdbg_set_count(sets[1]),
+               (unsigned long long)wetdbg_set_count(both), slices, all, all / slices);
+    for (unsigned i = 0; i < 2; i++) {
+        wetdbg_slice_free(ends[i]);
+        wetdbg_set_free(sets[i]);
+    }
+    wetdbg_slice_free(chop);
+    wetdbg_set_free(both);
+    return err;
+}
+
+static int sets_measure(const char *path)
+{
+    struct wetdbg *wet;
+    struct wetdbg_slice_session *session = NULL;
+    int err = wetdbg_open(path, &wet);
+
+    if (err)
+        return err;
+    err = wetdbg_slice_session_new(wet, &session);
+    printf("{");
+    if (!err)
+        err = chop_measure(wet, session);
+    printf(", ");
+    if (!err)
+        err = operations_measure(wet, session);
+    printf("\"instructions\": %llu}\n", (unsigned long long)wetdbg_get_info(wet)->instructions);
+    wetdbg_slice_session_free(session);
+    wetdbg_close(wet);
+    return err;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 2 ? argv[1] : "";
@@ -237,10 +350,11 @@ int main(int argc, char **argv)
         err = dependences_measure(argv[2]);
     else if (!strcmp(what, "slices") && argc == 4 && count && count <= SLICES_MAX)
         err = slices_measure(argv[2], count);
+    else if (!strcmp(what, "sets") && argc == 3)
+        err = sets_measure(argv[2]);
     else
-        wetdbg_fail(
-            err,
-            "usage: measure open|regenerate FILE.wet, dependences TRACE, or slices FILE.wet COUNT");
+        wetdbg_fail(err, "usage: measure open|regenerate|sets FILE.wet, dependences TRACE, or "
+                         "slices FILE.wet COUNT");
     if (err)
         fprintf(stderr, "measure: %s\n", wetdbg_error(err));
     return cli_exit_status(err);

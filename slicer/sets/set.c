@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/clock.h"
 #include "slicer/sets/instance_set.h"
@@ -39,48 +40,111 @@ uint64_t slc_set_instructions(const struct wetdbg_set *set, uint64_t k)
     return wetdbg_interval_time(set->wet, k + 1) - wetdbg_interval_time(set->wet, k);
 }
 
-#define CHUNK 65536 /* a container of a bitmap has as many */
+/*
+ * A bitmap is made of its portable form (https://github.com/RoaringBitmap/RoaringFormatSpec), which is written here from
+ * the words: that copies where adding members one by one would take longer than the slice. After a head with keys and
+ * counts come the containers, each for 65,536 numbers: as bits, or, of few members, as a list.
+ */
+#define CONTAINER_WORDS 1024
+#define COOKIE          12346
+#define LIST_MAX        4096
+
+struct container_head {
+    uint16_t key, count_less_one;
+};
+
+static unsigned count_bits(const uint64_t *words, size_t count)
+{
+    unsigned bits = 0;
+
+    for (size_t w = 0; w < count; w++)
+        bits += (unsigned)__builtin_popcountll(words[w]);
+    return bits;
+}
+
+/* Writes a container with so many members; returns its bytes. */
+static size_t write_container(char *to, const uint64_t *words, size_t word_count, unsigned members)
+{
+    uint16_t list[LIST_MAX];
+    unsigned used = 0;
+
+    if (members > LIST_MAX) {
+        memcpy(to, words, word_count * 8);
+        memset(to + word_count * 8, 0, (CONTAINER_WORDS - word_count) * 8);
+        return CONTAINER_WORDS * 8;
+    }
+    for (size_t w = 0; w < word_count; w++)
+        for (uint64_t left = words[w]; left; left &= left - 1)
+            list[used++] = (uint16_t)(64 * w + (unsigned)__builtin_ctzll(left));
+    memcpy(to, list, used * sizeof(*list));
+    return used * sizeof(*list);
+}
+
+/* Makes a bitmap; NULL if memory is short or nothing is in it: *is_empty. `words` holds nothing behind the
+ * last number. */
+static roaring_bitmap_t *bitmap_of(const uint64_t *words, size_t word_count, bool *is_empty)
+{
+    size_t most = (word_count + CONTAINER_WORDS - 1) / CONTAINER_WORDS;
+    struct container_head *heads = malloc((most + 1) * sizeof(*heads));
+    uint32_t *offsets = malloc((most + 1) * sizeof(*offsets)), count = 0;
+    char *bytes = malloc(8 + most * (sizeof(*heads) + sizeof(*offsets) + 8 * CONTAINER_WORDS));
+    size_t used = 0;
+    roaring_bitmap_t *bitmap = NULL;
+
+    /* the containers first, for there to be known how many have members */
+    for (size_t c = 0; heads && offsets && bytes && c < most; c++) {
+        const uint64_t *first = words + c * CONTAINER_WORDS;
+        size_t own = word_count - c * CONTAINER_WORDS;
+        own = own < CONTAINER_WORDS ? own : CONTAINER_WORDS;
+        unsigned members = count_bits(first, own);
+        if (!members)
+            continue;
+        heads[count] = (struct container_head){(uint16_t)c, (uint16_t)(members - 1)};
+        offsets[count++] = (uint32_t)used;
+        used += write_container(bytes + used, first, own, members);
+    }
+    *is_empty = heads && offsets && bytes && !count;
+    size_t head = 8 + count * (sizeof(*heads) + sizeof(*offsets));
+    if (heads && offsets && bytes && count) {
+        const uint32_t start[2] = {COOKIE, count};
+        memmove(bytes + head, bytes, used);
+        for (uint32_t c = 0; c < count; c++)
+            offsets[c] += (uint32_t)head;
+        memcpy(bytes, start, sizeof(start));
+        memcpy(bytes + 8, heads, count * sizeof(*heads));
+        memcpy(bytes + 8 + count * sizeof(*heads), offsets, count * sizeof(*offsets));
+        bitmap = roaring_bitmap_portable_deserialize_safe(bytes, head + used);
+    }
+    free(heads);
+    free(offsets);
+    free(bytes);
+    return bitmap;
+}
 
 int slc_set_fill(struct wetdbg_set *set, uint64_t k, const uint64_t *words, uint64_t instructions)
 {
-    roaring_bitmap_t *part = roaring_bitmap_create();
-    uint32_t *values = malloc(CHUNK * sizeof(*values));
+    bool is_empty;
 
     assert(k < set->part_count && !set->parts[k] && instructions <= UINT32_MAX);
-    if (!part || !values) {
-        free(values);
-        if (part)
-            roaring_bitmap_free(part);
-        return -ENOMEM;
-    }
-    for (uint64_t first = 0; first < instructions; first += CHUNK) {
-        size_t count = 0;
-        for (uint64_t w = first / 64; w < (first + CHUNK) / 64 && w * 64 < instructions; w++)
-            for (uint64_t left = words[w]; left; left &= left - 1)
-                values[count++] = (uint32_t)(64 * w + (unsigned)__builtin_ctzll(left));
-        if (count)
-            roaring_bitmap_add_many(part, count, values);
-    }
-    free(values);
-    if (roaring_bitmap_is_empty(part)) {
-        roaring_bitmap_free(part);
-        return 0;
-    }
-    roaring_bitmap_run_optimize(part);
-    set->parts[k] = part;
-    return 0;
+    set->parts[k] = bitmap_of(words, (size_t)((instructions + 63) / 64), &is_empty);
+    return set->parts[k] || is_empty ? 0 : -ENOMEM;
 }
 
-static bool set_bit(uint32_t value, void *words)
-{
-    ((uint64_t *)words)[value / 64] |= UINT64_C(1) << value % 64;
-    return true;
-}
+#define AT_ONCE 1024
 
 void slc_set_bits(const struct wetdbg_set *set, uint64_t k, uint64_t *words)
 {
-    if (set->parts[k])
-        roaring_iterate(set->parts[k], set_bit, words);
+    roaring_uint32_iterator_t at;
+    uint32_t values[AT_ONCE], count;
+
+    if (!set->parts[k])
+        return;
+    roaring_init_iterator(set->parts[k], &at);
+    do {
+        count = roaring_read_uint32_iterator(&at, values, AT_ONCE);
+        for (uint32_t i = 0; i < count; i++)
+            words[values[i] / 64] |= UINT64_C(1) << values[i] % 64;
+    } while (count == AT_ONCE);
 }
 
 void slc_set_finish(struct wetdbg_set *set)
