@@ -29,6 +29,7 @@ struct cli_syntax {
     bool is_raw;          /* prompt only: the whole rest of the line is one operand */
     bool
         goes_on; /* prompt only: an empty line after it runs it without operands, for what follows */
+    const char *next; /* prompt only: an empty line after it runs this command instead, or NULL */
     const char *details; /* paragraphs for `help NAME`, or NULL */
     const char *example; /* a line for it; a verb may have none (NULL) */
 };

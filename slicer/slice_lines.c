@@ -195,6 +195,7 @@ static void add_to_line(const struct wetdbg_slice *slice, struct wetdbg_slice_li
         line->min_distance = total->min_distance;
     line->instances += total->instances;
     line->statements++;
+    line->calls += slice->code->are_calls[total->pc_index];
 }
 
 /* All lines that the code knows, with this slice's instances (most have none). */

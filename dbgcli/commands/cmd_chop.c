@@ -9,8 +9,8 @@
 static const struct cli_option options[] = {
     {"data", 0, NULL, "no control dependence"},
     {"thin", 0, NULL, "what computed the values only: no control, no addresses"},
-    {"limit", 0, "N", "at most N lines; 0: all (the default)"},
-    {"all", 0, NULL, "every line, also of libraries whose source is not here"},
+    {"limit", 0, "N", "at most N lines (40); 0: all"},
+    {"all", 0, NULL, "every line, also of libraries, and what only called others"},
     {0},
 };
 
@@ -18,6 +18,7 @@ const struct cli_syntax cli_cmd_chop_syntax = {
     .example = "chop --data input:1024 crash",
     .usage = "SOURCE TARGET [--data|--thin] [--limit N] [--all]",
     .options = options,
+    .next = "more",
     .operands_min = 2,
     .operands_max = 2,
     .details = "What depends on SOURCE and led to TARGET: the instances that the forward slice of\n"
@@ -87,9 +88,10 @@ static int show(const struct chop *chop, struct cli_slice_view *view)
 int cli_cmd_chop(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     struct chop chop = {.made.session = repl->session};
-    struct cli_slice_view view = {.session = repl->session, .shows_all = cli_args_has(args, "all")};
+    struct cli_slice_view view = {
+        .session = repl->session, .shows_all = cli_args_has(args, "all"), .keeps_rest = true};
     (void)format;
-    int err = cli_args_number(args, "limit", 0, &view.limit);
+    int err = cli_slice_view_limit(&view, args);
     if (!err)
         err = make(&chop, args);
     if (!err)

@@ -10,8 +10,8 @@
 #include <wetdbg/errors.h>
 
 static const struct cli_option options[] = {
-    {"limit", 0, "N", "at most N lines of each; 0: all (the default)"},
-    {"all", 0, NULL, "every line, also of libraries whose source is not here"},
+    {"limit", 0, "N", "at most N lines of each (40); 0: all"},
+    {"all", 0, NULL, "every line, also of libraries, and what only called others"},
     {0},
 };
 
@@ -125,7 +125,7 @@ static bool is_in_keys(const void *arg, const struct wetdbg_slice_line *line)
 /* ---- showing ---- */
 
 static int show_side_text(const struct comparison *comparison, size_t side,
-                          const struct cli_slice_view *view)
+                          struct cli_slice_view *view)
 {
     struct cli_out *out = comparison->session->out;
     const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(view->slice);
@@ -141,7 +141,7 @@ static int show_side_text(const struct comparison *comparison, size_t side,
 }
 
 static int show_side_json(const struct comparison *comparison, size_t side,
-                          const struct cli_slice_view *view, json_t *object)
+                          struct cli_slice_view *view, json_t *object)
 {
     static const char *const keys[] = {"only_a", "only_b"};
     const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(view->slice);
@@ -208,7 +208,7 @@ int cli_cmd_diff(struct cli_repl *repl, const struct cli_args *args, const char 
                                     .names = {args->operands[0], args->operands[1]}};
     struct cli_slice_view how = {.session = repl->session, .shows_all = cli_args_has(args, "all")};
     (void)format;
-    int err = cli_args_number(args, "limit", 0, &how.limit);
+    int err = cli_slice_view_limit(&how, args);
     if (!err)
         err = make(&comparison);
     if (!err)

@@ -11,8 +11,9 @@
 
 static const struct cli_option options[] = {
     {"instances", 0, NULL, "under each line, its instances"},
-    {"limit", 0, "N", "at most N lines, and at most N instances of each; 0: all (the default)"},
-    {"all", 0, NULL, "every line, also of libraries whose source is not here"},
+    {"unfold", 0, NULL, "with --instances, each one, not those of an instruction as one row"},
+    {"limit", 0, "N", "at most N lines (40) and, unfolded, at most N instances of each; 0: all"},
+    {"all", 0, NULL, "every line, also of libraries, and what only called others"},
     {0},
 };
 
@@ -20,13 +21,14 @@ const struct cli_syntax cli_cmd_show_syntax = {
     .example = "show A & B",
     .usage = "NAME|EXPRESSION [--instances] [--limit N] [--all]",
     .options = options,
+    .next = "more",
     .operands_min = 1,
     .operands_max = CLI_OPERANDS_ANY,
     .details = "The lines of a slice that 'let' named, or of several: 'A & B' is what both have,\n"
                "'A | B' what either has, 'A - B' what A has and B has not; parentheses group.",
 };
 
-static int show_text(const struct cli_slice_view *view, const char *text)
+static int show_text(struct cli_slice_view *view, const char *text)
 {
     const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(view->slice);
     cli_out_text(view->session->out, text);
@@ -36,7 +38,7 @@ static int show_text(const struct cli_slice_view *view, const char *text)
     return cli_slice_view_print(view);
 }
 
-static int show_json(const struct cli_slice_view *view, const char *text)
+static int show_json(struct cli_slice_view *view, const char *text)
 {
     const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(view->slice);
     json_t *object = cli_json_object("wetdbg.show/1");
@@ -72,11 +74,13 @@ int cli_cmd_show(struct cli_repl *repl, const struct cli_args *args, const char 
     struct cli_slice_view view = {
         .session = repl->session,
         .has_instances = cli_args_has(args, "instances"),
+        .unfolds = cli_args_has(args, "unfold"),
         .shows_all = cli_args_has(args, "all"),
+        .keeps_rest = true,
     };
     struct wetdbg_set *set;
     (void)format;
-    int err = cli_args_number(args, "limit", 0, &view.limit);
+    int err = cli_slice_view_limit(&view, args);
     if (err)
         return err;
     char *text = cli_words_join(args->operands, args->operand_count);

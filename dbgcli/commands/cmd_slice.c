@@ -20,8 +20,9 @@ static const struct cli_option options[] = {
     {"control", 0, NULL, "control dependence only"},
     {"thin", 0, NULL, "what computed the values only: no control, no addresses"},
     {"instances", 0, NULL, "under each line, its instances: time, distance, dependence"},
-    {"limit", 0, "N", "at most N lines, and at most N instances of each; 0: all (the default)"},
-    {"all", 0, NULL, "every line, also of libraries whose source is not here"},
+    {"unfold", 0, NULL, "with --instances, each one, not those of an instruction as one row"},
+    {"limit", 0, "N", "at most N lines (40) and, unfolded, at most N instances of each; 0: all"},
+    {"all", 0, NULL, "every line, also of libraries, and what only called others"},
     {"from-write", 0, NULL,
      "of output, from the call that wrote it; else from its buffer's filling"},
     {"no-exits", 0, NULL, "what decided not to exit, abort or longjmp controls nothing"},
@@ -35,6 +36,7 @@ const struct cli_syntax cli_cmd_slice_syntax = {
     .usage = "backward|forward|both [--data|--control|--thin] CRITERION [--instances] [--limit N]\n"
              "      [--all]",
     .options = options,
+    .next = "more",
     .operands_min = 1,
     .operands_max = 2,
     .details =
@@ -229,7 +231,7 @@ static void print_counts(const struct cli_session *session, const struct answer 
                 answer->unknown_calls, answer->unknown_calls == 1 ? "" : "s");
 }
 
-static int print_text(const struct cli_slice_view *view, const struct answer *answer)
+static int print_text(struct cli_slice_view *view, const struct answer *answer)
 {
     struct cli_out *out = view->session->out;
     const struct wetdbg_criterion_info *info = wetdbg_criterion_get_info(answer->criterion);
@@ -256,8 +258,7 @@ static int print_text(const struct cli_slice_view *view, const struct answer *an
 /* ---- JSON ---- */
 
 /* Where output was put into its buffer, if the slice begins there. */
-static json_t *json_of_birth(const struct cli_slice_view *view,
-                             const struct wetdbg_criterion_info *info)
+static json_t *json_of_birth(struct cli_slice_view *view, const struct wetdbg_criterion_info *info)
 {
     struct cli_place place;
     if (!info->written)
@@ -274,7 +275,7 @@ static json_t *json_of_birth(const struct cli_slice_view *view,
     return object;
 }
 
-static int print_json(const struct cli_slice_view *view, const struct answer *answer)
+static int print_json(struct cli_slice_view *view, const struct answer *answer)
 {
     struct cli_session *session = view->session;
     const struct wetdbg_criterion_info *info = wetdbg_criterion_get_info(answer->criterion);
@@ -323,14 +324,16 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
     struct cli_slice_view view = {
         .session = session,
         .has_instances = cli_args_has(args, "instances"),
+        .unfolds = cli_args_has(args, "unfold"),
         .shows_all = cli_args_has(args, "all"),
+        .keeps_rest = true,
     };
     struct request request;
     struct answer answer;
     (void)format;
     int err = parse(args, &request);
     if (!err)
-        err = cli_args_number(args, "limit", 0, &view.limit);
+        err = cli_slice_view_limit(&view, args);
     if (!err)
         err = make(session, &request, true, &answer);
     if (err)

@@ -8,6 +8,7 @@
 #include "dbgcli/commands/bookmark.h"
 #include "dbgcli/commands/named_slices.h"
 #include "dbgcli/commands/run_facts.h"
+#include "dbgcli/commands/slice_view.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
@@ -54,6 +55,7 @@ void cli_session_close(struct cli_session *session)
     free(session->newer_files);
     cli_bookmarks_free(session->bookmarks);
     cli_named_slices_free(session->named);
+    cli_slice_rest_free(session);
     wetdbg_close(session->wet);
     *session = (struct cli_session){0};
 }

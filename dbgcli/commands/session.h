@@ -46,6 +46,7 @@ struct cli_session {
     size_t newer_count;
     struct cli_bookmarks *bookmarks;
     struct cli_named_slices *named; /* commands/named_slices.h */
+    struct cli_slice_view *rest;    /* lines of a slice that `more` shows, or NULL */
 };
 
 /* The prompt's commands; ends with a row without name. */
@@ -98,6 +99,7 @@ CLI_DECLARE_COMMAND(down);
 CLI_DECLARE_COMMAND(list);
 CLI_DECLARE_COMMAND(slice);
 CLI_DECLARE_COMMAND(chop);
+CLI_DECLARE_COMMAND(more);
 CLI_DECLARE_COMMAND(let);
 CLI_DECLARE_COMMAND(show);
 CLI_DECLARE_COMMAND(diff);

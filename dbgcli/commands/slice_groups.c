@@ -6,10 +6,17 @@
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/nav/place.h"
+#include <wetdbg/caller.h>
+
+/* What is inlined from the system's headers is nobody's own. */
+static bool is_of_system(const char *file)
+{
+    return strncmp(file, "/usr/include/", 13) == 0 || strncmp(file, "/usr/lib/", 9) == 0;
+}
 
 bool cli_slice_line_is_readable(struct cli_session *session, const struct wetdbg_slice_line *line)
 {
-    if (!line->file)
+    if (!line->file || is_of_system(line->file) || !wetdbg_is_own(session->wet, line->pc))
         return false;
     if (strcmp(line->module, cli_base_name(session->info->program)) == 0)
         return true;

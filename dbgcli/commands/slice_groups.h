@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The part of a slice that nobody can read: code of libraries without line information, or with
- * lines of files that are not on this machine. It is put together by function.
+ * The part of a slice that is not the program's own (<wetdbg/caller.h>) or that nobody can read: code of libraries,
+ * without line information, or with lines of files that are not on this machine. It is put together by function.
  */
 #ifndef DBGCLI_COMMANDS_SLICE_GROUPS_H
 #define DBGCLI_COMMANDS_SLICE_GROUPS_H
@@ -15,7 +15,7 @@ struct cli_slice_group {
     wetdbg_time last_time; /* of its most recent instance */
 };
 
-/* Whether a line is to be shown by itself: its text can be, or it is the program's own code. */
+/* Whether a line is to be shown by itself: it is own code, of the program or of a library whose source is here. */
 bool cli_slice_line_is_readable(struct cli_session *session, const struct wetdbg_slice_line *line);
 
 /* All that are not readable, the most recent first. *groups is to be freed. */

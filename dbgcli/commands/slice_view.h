@@ -7,12 +7,16 @@
 
 struct cli_slice_threads;
 
+#define CLI_SLICE_LINES 40 /* of a slice that are shown at first */
+
 /* Session and how to show are filled in by its holder. */
 struct cli_slice_view {
     struct cli_session *session;
-    uint64_t limit; /* of lines, and of instances of each; 0: none */
+    uint64_t limit; /* of lines, and of rows of instances of each; 0: none */
     bool has_instances;
+    bool unfolds; /* each instance for itself, not those of an instruction as one row */
     bool shows_all;
+    bool keeps_rest; /* what is over the limit is for `more` */
     /* Of two slices that are compared: whether the other has the line as well, with other instances, and what
      * text says of it. NULL: there is no other. */
     bool (*is_shared)(const void *arg, const struct wetdbg_slice_line *line);
@@ -23,17 +27,29 @@ struct cli_slice_view {
     struct cli_slice_threads *threads; /* NULL: there is one only */
     const struct wetdbg_slice_line *lines;
     size_t count;
+    /* The lines that text shows, by index, the program's own first; of them so many are shown. */
+    size_t *order;
+    size_t order_count, shown;
+    size_t callers; /* lines left out since all that they did was to call what is in the slice */
 };
+
+/* The --limit that is given, else what fits a screen in text and all in JSON. Errors of cli_args_number(). */
+int cli_slice_view_limit(struct cli_slice_view *view, const struct cli_args *args);
 
 /* Looks at a slice, which must outlive the view; then cli_slice_view_close() is due. Errors of
  * cli_slice_threads_make(). */
 int cli_slice_view_open(struct cli_slice_view *view, const struct wetdbg_slice *slice);
 void cli_slice_view_close(struct cli_slice_view *view);
 
-/* Lines, and code whose source is not here by function. Errors of wetdbg_slice_each_line_instance(). */
-int cli_slice_view_print(const struct cli_slice_view *view);
+/* Lines, and other code by function. Errors of wetdbg_slice_each_line_instance(). */
+int cli_slice_view_print(struct cli_slice_view *view);
 
 /* The members "lines" and "without_lines"; with the same errors. */
 int cli_slice_view_to_json(const struct cli_slice_view *view, json_t *object);
+
+/* The lines that the last slice's text left over, so many (0: all). -WETDBG_ERR_NOT_FOUND, explained, if
+ * there are none. */
+int cli_slice_rest_print(struct cli_session *session, uint64_t limit);
+void cli_slice_rest_free(struct cli_session *session);
 
 #endif

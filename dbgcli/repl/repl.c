@@ -152,12 +152,13 @@ static char *repetition(struct cli_repl *repl, const char *line)
     const char *start = line + strspn(line, blanks);
     char *word = cli_strndup(start, strcspn(start, blanks));
     char *name = cli_strndup(word, strcspn(word, "/"));
-    if (cli_command_find(repl->commands, name, &command) == 0 && command->syntax->goes_on) {
-        free(name);
-        return word;
-    }
+    bool is_known = cli_command_find(repl->commands, name, &command) == 0;
     free(name);
+    if (is_known && command->syntax->goes_on)
+        return word;
     free(word);
+    if (is_known && command->syntax->next)
+        return cli_strdup(command->syntax->next);
     return cli_strdup(line);
 }
 

@@ -220,6 +220,8 @@ struct wetdbg_slice_line {
      * without record_parents. */
     uint32_t min_distance;
     wetdbg_time first_time, last_time;
+    uint32_t
+        calls; /* of `statements`, those that are calls: if all are, the line only called what is in the slice */
 };
 
 /*

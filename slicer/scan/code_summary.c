@@ -64,6 +64,7 @@ void slc_code_fini(struct slc_code *code)
     free(code->nodes);
     free(code->pcs);
     free(code->counted);
+    free(code->are_calls);
     free(code->lines);
     wd_index_fini(&code->by_line);
     wd_index_fini(&code->by_pc);
@@ -216,6 +217,8 @@ static int describe_statements(struct slc_code *code, struct slc_node *node)
         node->pc_index[s] = slc_code_pc(code, statement->pc);
         if (node->pc_index[s] == SLC_UNKNOWN)
             return -ENOMEM;
+        code->are_calls[node->pc_index[s]] =
+            statement->info->klass == INS_CALL || statement->info->klass == INS_CALL_INDIRECT;
         if (code->compiles)
             node->compiled.ops[s].pc_index = node->pc_index[s];
     }
@@ -269,10 +272,12 @@ static uint32_t *pc_slot(const struct slc_code *code, uint64_t pc)
 /* Room for one more. */
 static int grow_pcs(struct slc_code *code)
 {
-    uint32_t capacity = code->pc_capacity, as_many = code->pc_capacity;
+    uint32_t capacity = code->pc_capacity, as_many = code->pc_capacity,
+             once_more = code->pc_capacity;
 
     if (wd_grow(code->pcs, capacity, code->pc_count + 1) ||
-        wd_grow(code->counted, as_many, code->pc_count + 1))
+        wd_grow(code->counted, as_many, code->pc_count + 1) ||
+        wd_grow(code->are_calls, once_more, code->pc_count + 1))
         return -ENOMEM;
     code->pc_capacity = capacity;
     if (code->pc_count * 2 < code->by_pc.capacity)
@@ -295,6 +300,7 @@ uint32_t slc_code_pc(struct slc_code *code, uint64_t pc)
     slot = pc_slot(code, pc);
     code->pcs[code->pc_count] =
         (struct slc_pc){.pc = pc, .line = SLC_UNKNOWN, .klass = SLC_UNKNOWN};
+    code->are_calls[code->pc_count] = false;
     *slot = ++code->pc_count;
     return *slot - 1;
 }

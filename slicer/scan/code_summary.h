@@ -109,6 +109,7 @@ struct slc_code {
         *lines; /* what is known of them without any slice; slicer/slice_lines.c */
     uint32_t line_count, line_capacity;
     struct wd_index by_line;
+    bool *are_calls; /* by index in pcs, apart from what scans touch */
     uint32_t pc_count, pc_capacity;
     struct wd_index by_pc;
     struct slc_class *classes;

@@ -791,10 +791,10 @@ struct wetdbg_slice {
 };
 
 static const struct wetdbg_slice_line lines[] = {
-    {helper_file, 30, "helper", "helper", "prog", HELPER_PC, 2, 1, 0, 993, 1001},
-    {main_file, 14, "main", "main", "prog", MAIN_PC + 64, 3, 2, 1, 13, 989},
-    {NULL, 0, "foreign", "foreign", "libforeign.so", FOREIGN_PC, 7, 7, 2, 500, 507},
-    {main_file, 10, "main", "main", "prog", MAIN_PC, 1, 1, 3, 1, 1},
+    {helper_file, 30, "helper", "helper", "prog", HELPER_PC, 2, 1, 0, 993, 1001, 0},
+    {main_file, 14, "main", "main", "prog", MAIN_PC + 64, 3, 2, 1, 13, 989, 1},
+    {NULL, 0, "foreign", "foreign", "libforeign.so", FOREIGN_PC, 7, 7, 2, 500, 507, 0},
+    {main_file, 10, "main", "main", "prog", MAIN_PC, 1, 1, 3, 1, 1, 1},
 };
 
 static const struct wetdbg_slice_instance instances[] = {

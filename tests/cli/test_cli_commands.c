@@ -363,8 +363,8 @@ static void slice_shows_lines_then_what_has_none(void **state)
          "full slice: 13 instances of 11 instructions in 3 lines (0.00 s)\n"
          "util.c:30  helper  x2  | return *p;?[31m\n"
          "main.c:14  main  x3  | main line 14;\n"
-         "main.c:10  main  x1  | main line 10;\n"
-         "code whose source is not here, by function:\n"
+         "(left out: 1 line that only called what is in the slice; --all shows it)\n"
+         "libraries, and code whose source is not here, by function:\n"
          "  libforeign.so  foreign  x7\n"
          "data that the run never wrote:\n"
          "  storage  bytes 4 to 15, last used at time 7\n"
@@ -373,8 +373,9 @@ static void slice_shows_lines_then_what_has_none(void **state)
          "SIGSEGV at util.c:30 in helper\n"
          "thin slice: 13 instances of 11 instructions in 3 lines (0.00 s)\n"
          "util.c:30  helper  x2  | return *p;?[31m\n"
-         "(2 more; --limit 0 shows all)\n"
-         "code whose source is not here, by function:\n"
+         "(1 more; 'more' shows the next, --limit 0 shows all)\n"
+         "(left out: 1 line that only called what is in the slice; --all shows it)\n"
+         "libraries, and code whose source is not here, by function:\n"
          "  libforeign.so  foreign  x7\n"
          "data that the run never wrote:\n"
          "  storage  bytes 4 to 15, last used at time 7\n"
@@ -386,8 +387,9 @@ static void slice_shows_lines_then_what_has_none(void **state)
          "the source\n"
          "thin forward slice: 13 instances of 11 instructions in 3 lines (0.00 s)\n"
          "util.c:30  helper  x2  | return *p;?[31m\n"
-         "(2 more; --limit 0 shows all)\n"
-         "code whose source is not here, by function:\n"
+         "(1 more; 'more' shows the next, --limit 0 shows all)\n"
+         "(left out: 1 line that only called what is in the slice; --all shows it)\n"
+         "libraries, and code whose source is not here, by function:\n"
          "  libforeign.so  foreign  x7\n"
          "output that it reached: output:1:4-5\n"},
         {"chop --data crash crash --limit 1", 0,
@@ -397,8 +399,9 @@ static void slice_shows_lines_then_what_has_none(void **state)
          "and "
          "13 that led to the target (0.00 s)\n"
          "util.c:30  helper  x2  | return *p;?[31m\n"
-         "(2 more; --limit 0 shows all)\n"
-         "code whose source is not here, by function:\n"
+         "(1 more; 'more' shows the next, --limit 0 shows all)\n"
+         "(left out: 1 line that only called what is in the slice; --all shows it)\n"
+         "libraries, and code whose source is not here, by function:\n"
          "  libforeign.so  foreign  x7\n"},
         {"chop crash", 2,
          "chop: something is missing; usage: chop SOURCE TARGET [--data|--thin] [--limit N] "
@@ -432,8 +435,9 @@ static void slices_with_names_are_put_together(void **state)
         {"show A |longer --limit 1", 0,
          "A |longer: 13 instances of 11 instructions in 3 lines (0.00 s)\n"
          "util.c:30  helper  x2  | return *p;?[31m\n"
-         "(2 more; --limit 0 shows all)\n"
-         "code whose source is not here, by function:\n"
+         "(1 more; 'more' shows the next, --limit 0 shows all)\n"
+         "(left out: 1 line that only called what is in the slice; --all shows it)\n"
+         "libraries, and code whose source is not here, by function:\n"
          "  libforeign.so  foreign  x7\n"},
         {"diff A longer", 0,
          "A has 13 instances, longer 13; both have 13\nonly in A: nothing\nonly in longer: "
@@ -450,6 +454,34 @@ static void slices_with_names_are_put_together(void **state)
     check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
+static void more_goes_on_with_the_lines_of_the_last_slice(void **state)
+{
+    static const struct row rows[] = {
+        {"more", 1, "more: no slice has lines that were not shown\n"},
+        {"show A --limit 1 --all", 0,
+         "A: 13 instances of 11 instructions in 3 lines (0.00 s)\n"
+         "util.c:30  helper  x2  | return *p;?[31m\n"
+         "(2 more; 'more' shows the next, --limit 0 shows all)\n"
+         "libraries, and code whose source is not here, by function:\n"
+         "  libforeign.so  foreign  x7\n"},
+        {"more --limit 1", 0,
+         "main.c:14  main  x3  | main line 14;\n"
+         "(1 more; 'more' shows the next, --limit 0 shows all)\n"},
+        {"print x", 0, "x = -5\n"},
+        {"more", 0, "main.c:10  main  x1  | main line 10;\n"},
+        {"more", 1, "more: no slice has lines that were not shown\n"},
+        {"more --limit x", 2, "more: option '--limit' needs a number, not 'x'\n"},
+    };
+    struct cli_prompt *f = *state;
+    assert_int_equal(cli_prompt_execute(f, "let A = slice backward crash"), 0);
+    check_rows(f, rows, sizeof(rows) / sizeof(*rows));
+    f->said.out.json = true;
+    assert_int_equal(cli_prompt_execute(f, "show A --limit 1"), 0);
+    assert_int_equal(cli_prompt_execute(f, "more"),
+                     CLI_EXIT_NOT_FOUND); /* JSON leaves nothing over */
+    f->said.out.json = false;
+}
+
 static void slice_both_ways_is_one_slice(void **state)
 {
     static const struct row rows[] = {
@@ -459,8 +491,9 @@ static void slice_both_ways_is_one_slice(void **state)
          "depend "
          "on it (0.00 s)\n"
          "util.c:30  helper  x2  | return *p;?[31m\n"
-         "(2 more; --limit 0 shows all)\n"
-         "code whose source is not here, by function:\n"
+         "(1 more; 'more' shows the next, --limit 0 shows all)\n"
+         "(left out: 1 line that only called what is in the slice; --all shows it)\n"
+         "libraries, and code whose source is not here, by function:\n"
          "  libforeign.so  foreign  x7\n"
          "output that it reached: output:1:4-5\n"
          "data that the run never wrote:\n"
@@ -845,6 +878,7 @@ int main(void)
         CASE(info_subjects_are_found_by_prefix),
         CASE(slice_shows_lines_then_what_has_none),
         CASE(slices_with_names_are_put_together),
+        CASE(more_goes_on_with_the_lines_of_the_last_slice),
         CASE(slice_both_ways_is_one_slice),
         CASE(slice_instances_are_shown_under_their_lines),
         CASE(slice_interrupted_gives_status_130),

@@ -54,6 +54,7 @@ static const struct cli_option loud[] = {{"loud", 0, NULL, "louder"}, {0}};
 static const struct cli_syntax any = {
     .usage = "[WORD]...", .options = loud, .operands_max = CLI_OPERANDS_ANY};
 static const struct cli_syntax on = {.usage = "[PLACE]", .operands_max = 1, .goes_on = true};
+static const struct cli_syntax followed = {.usage = "", .next = "list"};
 static const struct cli_syntax raw = {.usage = "TEXT", .operands_max = 1, .is_raw = true};
 
 static const struct cli_command commands[] = {
@@ -62,6 +63,7 @@ static const struct cli_command commands[] = {
     {"info", note, "say it", &any, "i", false},
     {"instances", note, "when", &any, NULL, false},
     {"examine", note, "what follows", &on, NULL, true},
+    {"followed", note, "then the list", &followed, NULL, false},
     {"break", break_down, "fail", &any, NULL, false},
     {"interrupt", interrupt_itself, "Ctrl-C", &any, NULL, false},
     {"help", cli_cmd_help, "explain", &cli_cmd_help_syntax, NULL, false},
@@ -311,6 +313,11 @@ static void loop_empty_line_goes_on_where_the_command_does(void **state)
     struct fixture *f = *state;
     assert_int_equal(loop(f, &person, "exam/16xb here\n\n\nlist a\n\n"), 0);
     expect(f, "examine/16xb|here\nexamine/16xb\nexamine/16xb\nlist|a\nlist|a\n", "");
+    assert_int_equal(loop(f, &person, "foll\n\n\n"), 0);
+    expect(f,
+           "examine/16xb|here\nexamine/16xb\nexamine/16xb\nlist|a\nlist|a\n"
+           "followed\nlist\nlist\n",
+           "");
 }
 
 static void loop_empty_line_from_a_pipe_does_nothing(void **state)
