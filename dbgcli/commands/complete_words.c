@@ -48,6 +48,8 @@ static const struct {
     {"show", WORDS_SLICES, WORDS_SLICES},
     {"diff", WORDS_SLICES, WORDS_SLICES},
     {"save", WORDS_SLICES, WORDS_NONE},
+    {"prune", WORDS_NONE, WORDS_NONE},
+    {"mark", WORDS_NONE, WORDS_FILES | WORDS_TIMES},
     {"why", WORDS_FILES, WORDS_NONE},
     {"decisions", WORDS_CRITERIA | WORDS_FILES | WORDS_EXPRESSION, WORDS_NONE},
     {"origin", WORDS_CRITERIA | WORDS_EXPRESSION, WORDS_NONE},

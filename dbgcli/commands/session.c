@@ -7,6 +7,7 @@
 
 #include "dbgcli/commands/bookmark.h"
 #include "dbgcli/commands/named_slices.h"
+#include "dbgcli/commands/pruning.h"
 #include "dbgcli/commands/run_facts.h"
 #include "dbgcli/commands/slice_view.h"
 #include "dbgcli/interrupt.h"
@@ -49,6 +50,7 @@ void cli_session_close(struct cli_session *session)
         return;
     cli_interrupt_release();
     wetdbg_slice_free(session->slice);
+    cli_pruning_free(session->pruning);
     wetdbg_criterion_free(session->criterion);
     wetdbg_slice_session_free(session->slices);
     cli_moment_close(session->moment);

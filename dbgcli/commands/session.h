@@ -47,6 +47,7 @@ struct cli_session {
     struct cli_bookmarks *bookmarks;
     struct cli_named_slices *named; /* commands/named_slices.h */
     struct cli_slice_view *rest;    /* lines of a slice that `more` shows, or NULL */
+    struct cli_pruning *pruning; /* what is right and wrong; NULL until something is said of it */
 };
 
 /* The prompt's commands; ends with a row without name. */
@@ -104,6 +105,8 @@ CLI_DECLARE_COMMAND(let);
 CLI_DECLARE_COMMAND(show);
 CLI_DECLARE_COMMAND(diff);
 CLI_DECLARE_COMMAND(save);
+CLI_DECLARE_COMMAND(prune);
+CLI_DECLARE_COMMAND(mark);
 CLI_DECLARE_COMMAND(why);
 CLI_DECLARE_COMMAND(decisions);
 CLI_DECLARE_COMMAND(instances);

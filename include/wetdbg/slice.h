@@ -114,6 +114,10 @@ struct wetdbg_criterion_info {
      */
     struct wetdbg_caller born;
     wetdbg_time written;
+    /* Of output: bytes [output_offset, output_offset + output_size) of a descriptor (-1: of a file); a size of 0:
+     * where output ended. Of all else a descriptor of -1 and a size of 0. */
+    int output_fd;
+    uint64_t output_offset, output_size;
 };
 
 /* Where whoever asks stands in the run. All zero: nowhere, and times are numbers. */
@@ -176,6 +180,11 @@ int wetdbg_criterion_of_variable(struct wetdbg *wet, wetdbg_time time, const cha
 /* What the instruction at a time used; of a forward slice, what it did. -WETDBG_ERR_NOT_FOUND outside the run. */
 int wetdbg_criterion_of_instance(struct wetdbg *wet, wetdbg_time time,
                                  struct wetdbg_criterion **out);
+
+/* The times of the instances that a criterion names, the latest first; of what did not complete none. *times is to
+ * be freed. 0 or -ENOMEM. */
+int wetdbg_criterion_times(const struct wetdbg_criterion *criterion, wetdbg_time **times,
+                           size_t *count);
 
 void wetdbg_criterion_free(struct wetdbg_criterion *criterion);
 const struct wetdbg_criterion_info *

@@ -16,6 +16,7 @@
  *   parting.h     where two runs of one program went different ways first
  *   decisions.h   the branches that lie nearest to a slice's criterion
  *   origin.h      where one value came from
+ *   prune.h       slices pruned by confidence: what also led to right output
  *   delta.h       delta debugging: what of a difference makes a failure
  *   delta_program.h  the same of the inputs of a program, which it runs
  *   delta_record.h   what was found, recorded
@@ -41,6 +42,7 @@
 #include <wetdbg/origin.h>
 #include <wetdbg/own_file.h>
 #include <wetdbg/parting.h>
+#include <wetdbg/prune.h>
 #include <wetdbg/record.h>
 #include <wetdbg/recording.h>
 #include <wetdbg/set.h>

@@ -113,6 +113,7 @@ static int criterion_new(struct wetdbg *wet, const char *text, enum wetdbg_crite
         return -ENOMEM;
     }
     criterion->info.kind = kind;
+    criterion->info.output_fd = -1;
     criterion->info.text = criterion->text;
     criterion->info.description = criterion->info.source = criterion->description;
     *out = criterion;
@@ -206,6 +207,19 @@ int slc_criterion_of_places(struct wetdbg *wet, wetdbg_time time, const struct i
     snprintf(criterion->description, sizeof(criterion->description), "time %llu",
              (unsigned long long)time);
     return finish(criterion, err, out);
+}
+
+int wetdbg_criterion_times(const struct wetdbg_criterion *criterion, wetdbg_time **times,
+                           size_t *count)
+{
+    *times = malloc((criterion->seed_count + 1) * sizeof(**times));
+    *count = 0;
+    if (!*times)
+        return -ENOMEM;
+    for (size_t i = 0; i < criterion->seed_count; i++)
+        if (!criterion->seeds[i].is_fault)
+            (*times)[(*count)++] = criterion->seeds[i].time;
+    return 0;
 }
 
 /* ---- parsing ---- */
@@ -368,6 +382,13 @@ int wetdbg_criterion_of_instance(struct wetdbg *wet, wetdbg_time time,
     if (err)
         return err;
     struct wetdbg_criterion *made = *out;
+    char *text;
+    if (asprintf(&text, "time %llu", (unsigned long long)time) < 0) {
+        wetdbg_criterion_free(made);
+        return -ENOMEM;
+    }
+    free(made->text);
+    made->info.text = made->text = text;
     slc_describe_pc(wet, made->info.pc, place, sizeof(place));
     snprintf(made->description, sizeof(made->description), "what %s used at time %llu", place,
              (unsigned long long)time);

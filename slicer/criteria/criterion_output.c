@@ -200,6 +200,8 @@ static int parse_file_output(struct wetdbg_criterion *criterion, struct slc_chan
     size_t count = 0;
     int err = slc_files_trace(slc_channels_files(channels), path, range->offset, range->size,
                               &pieces, &count);
+    criterion->info.output_offset = range->offset;
+    criterion->info.output_size = range->size;
 
     for (size_t i = 0; i < count && !err; i++)
         err = add_sent(criterion, channels, pieces[i].call, pieces[i].skipped, pieces[i].size);
@@ -235,6 +237,7 @@ static int end_of_descriptor(struct wetdbg_criterion *criterion, struct slc_chan
     uint32_t number, last = SLC_NO_CALL;
     int err = 0;
 
+    criterion->info.output_fd = fd;
     snprintf(what, sizeof(what), "descriptor %d", fd);
     for (uint32_t i = 0; (number = slc_channels_ended(channels, i)) != SLC_NO_CALL; i++) {
         const struct slc_transfer *transfer = slc_channels_call(channels, number);
@@ -247,6 +250,7 @@ static int end_of_descriptor(struct wetdbg_criterion *criterion, struct slc_chan
         err = add_sent(criterion, channels, last, slc_channels_call(channels, last)->size - 1, 1);
         err = err ? err : birth_of_last(criterion, &end.last);
     }
+    criterion->info.output_offset = end.size;
     return err ? err : slc_criterion_of_end(criterion, &end);
 }
 
@@ -268,6 +272,7 @@ static int end_of_file(struct wetdbg_criterion *criterion, struct slc_channels *
     free(pieces);
     if (err == -WETDBG_ERR_NOT_FOUND && end.size == 0)
         err = 0; /* never written */
+    criterion->info.output_offset = end.size;
     return err ? err : slc_criterion_of_end(criterion, &end);
 }
 
@@ -322,6 +327,9 @@ static int parse_descriptor_output(struct wetdbg_criterion *criterion,
         return found || criterion->from.from_write
                    ? no_output(channels, range, written)
                    : end_of_descriptor(criterion, channels, range->fd);
+    criterion->info.output_fd = range->fd;
+    criterion->info.output_offset = range->offset;
+    criterion->info.output_size = range->size;
     snprintf(criterion->description, sizeof(criterion->description),
              "output to descriptor %d, byte %llu%s", range->fd, (unsigned long long)range->offset,
              range->size > 1 ? " and following" : "");

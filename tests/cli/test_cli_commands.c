@@ -406,6 +406,30 @@ static void slice_shows_lines_then_what_has_none(void **state)
         {"chop crash", 2,
          "chop: something is missing; usage: chop SOURCE TARGET [--data|--thin] [--limit N] "
          "[--all]\n"},
+        {"mark", 0, "nothing is marked\n"},
+        {"prune --wrong crash", 0,
+         "SIGSEGV at util.c:30 in helper\n"
+         "right: crash\n"
+         "pruned slice: 9 of 13 instances, 3 of 4 lines (0.00 s)\n"
+         "0.00  util.c:30  helper  x2  | return *p;?[31m\n"
+         "0.99  main.c:14  main  x2 of 3  | main line 14;\n"},
+        {"prune --ok crash --pruned", 0,
+         "SIGSEGV at util.c:30 in helper\n"
+         "right: crash\n"
+         "pruned slice: 9 of 13 instances, 3 of 4 lines (0.00 s)\n"
+         "1.00  main.c:10  main  x1  | main line 10;\n"},
+        {"mark good util.c:30 --limit 1", 0,
+         "SIGSEGV at util.c:30 in helper\n"
+         "right: crash, util.c:30\n"
+         "pruned slice: 9 of 13 instances, 3 of 4 lines (0.00 s)\n"
+         "0.00  util.c:30  helper  x2  | return *p;?[31m\n"
+         "(1 more; --limit 0 shows all)\n"},
+        {"mark", 0, "good  util.c:30  x1\n"},
+        {"mark good util.c:31", 1,
+         "util.c:31 is not in the slice of crash: a mark there tells nothing about it\n"},
+        {"mark good", 2,
+         "mark: usage: mark [good|bad FILE:LINE|FILE:LINE#K|TIME | clear] [--limit N] [--all]\n"},
+        {"mark clear", 0, "nothing is marked\n"},
         {"slice sideways crash", 2,
          "slice: 'sideways' is no direction; there are 'backward', 'forward' and 'both'\n"},
         {"slice crash --data --thin", 2,
@@ -620,6 +644,9 @@ static void json_of_each_command_is_one_object_with_schema(void **state)
         {"diff A A", "wetdbg.diff/1", "only_a"},
         {"info slices", "wetdbg.slices/1", "slices"},
         {"let --delete A", "wetdbg.let/1", "deleted"},
+        {"prune", "wetdbg.prune/1", "lines"},
+        {"mark good main.c:14", "wetdbg.prune/1", "marks"},
+        {"mark", "wetdbg.marks/1", "marks"},
         {"why main.c:10", "wetdbg.why/1", "hops"},
         {"decisions", "wetdbg.decisions/1", "decisions"},
         {"instances main.c:11", "wetdbg.instances/1", "instances"},

@@ -26,6 +26,7 @@ LONG = {
     "slice": ([], "slice backward output:0+3 --from-write"),
     "chop": ([], "chop {file}:{turn}#1 output:0+3"),
     "let": ([], "let A = slice backward output:0+3 --from-write"),
+    "prune": ([], "prune --wrong output:0+3 --ok {file}:{turn}#1"),
     "why": (["slice backward exit --data"], "why {file}:{write} --control"),
     "decisions": ([], "decisions exit"),
     "origin": (["goto {file}:{turn}"], "origin $rbp"),
@@ -67,6 +68,7 @@ SHORT = {
     "output": ([], "output", r"turns\\n"),
     "info": ([], "info threads", r"busy"),
     "set": ([], "set", r"pager  on"),
+    "mark": ([], "mark", r"nothing is marked"),
     "help": ([], "help slice", r"usage: slice"),
     "quit": ([], "quit", None),
 }

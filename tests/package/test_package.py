@@ -24,6 +24,7 @@ usr/include/wetdbg/model.h
 usr/include/wetdbg/origin.h
 usr/include/wetdbg/own_file.h
 usr/include/wetdbg/parting.h
+usr/include/wetdbg/prune.h
 usr/include/wetdbg/record.h
 usr/include/wetdbg/recording.h
 usr/include/wetdbg/set.h

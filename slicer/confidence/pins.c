@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "slicer/confidence/pins.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "common/bisect.h"
+#include "common/hash.h"
+#include "slicer/confidence/ranges.h"
+
+#define BLOCK_BYTES  64u
+#define BLOCKS_FIRST 1024u
+
+struct link {
+    struct slc_test *test;
+    slc_pin next; /* a list, or none */
+    uint8_t byte; /* of the test's operand */
+};
+
+struct block {
+    uint64_t number; /* address / BLOCK_BYTES + 1; 0: free */
+    uint32_t count;  /* of pins that are there */
+    slc_pin bytes[BLOCK_BYTES];
+};
+
+struct slc_pins {
+    struct link *links; /* list n is links[n - SLC_PIN_TESTS] */
+    uint32_t link_count, link_capacity;
+    slc_pin spare; /* list of links that are not in use */
+    struct block *blocks;
+    struct wd_index by_number;
+    uint32_t block_count, block_capacity;
+};
+
+int slc_pins_new(struct slc_pins **out)
+{
+    struct slc_pins *pins = calloc(1, sizeof(*pins));
+    int err = pins ? wd_index_renew(&pins->by_number, BLOCKS_FIRST) : -ENOMEM;
+
+    if (err)
+        free(pins);
+    else
+        *out = pins;
+    return err;
+}
+
+void slc_pins_free(struct slc_pins *pins)
+{
+    if (!pins)
+        return;
+    for (uint32_t i = 0; i < pins->link_count; i++)
+        if (pins->links[i].test)
+            slc_test_release(pins, pins->links[i].test);
+    free(pins->links);
+    free(pins->blocks);
+    wd_index_fini(&pins->by_number);
+    free(pins);
+}
+
+/* ---- tests ---- */
+
+struct slc_test *slc_test_new(struct slc_pins *pins, const struct slc_test *like)
+{
+    struct slc_test *test = malloc(sizeof(*test));
+
+    (void)pins;
+    if (!test)
+        return NULL;
+    *test = *like;
+    test->users = 1;
+    if (test->check.alt)
+        test->check.alt->users++;
+    if (test->forbidden)
+        test->forbidden->users++;
+    return test;
+}
+
+void slc_alt_release(struct slc_alt *alt)
+{
+    if (alt && --alt->users == 0)
+        free(alt);
+}
+
+void slc_test_release(struct slc_pins *pins, struct slc_test *test)
+{
+    (void)pins;
+    if (!test || --test->users)
+        return;
+    slc_alt_release(test->check.alt);
+    slc_alt_release(test->forbidden);
+    free(test);
+}
+
+static bool alt_has(const struct slc_alt *alt, uint64_t value)
+{
+    size_t at = wd_bisect(0, alt->count, i, alt->values[i] < value);
+    return at < alt->count && alt->values[at] == value;
+}
+
+bool slc_check_passes(const struct slc_check *check, const struct ins_eval_result *result)
+{
+    for (unsigned i = 0; i < INS_EVAL_RESULTS; i++)
+        if ((result->values[i] ^ check->values[i]) & check->masks[i])
+            return false;
+    for (unsigned i = 0; i < check->outcome_count; i++) {
+        const struct slc_outcome *outcome = &check->outcomes[i];
+        uint64_t flags = ins_condition_flags(outcome->condition);
+        if ((result->known & flags) == flags &&
+            ins_condition_holds(outcome->condition, result->flags, 0) != outcome->holds)
+            return false;
+    }
+    if (!check->alt)
+        return true;
+    uint64_t value = (result->values[0] << check->alt_shift) & check->alt_mask;
+    return alt_has(check->alt, value) || !slc_range_has(check->alt->range, value);
+}
+
+static bool test_allows(const struct slc_test *test, uint64_t other)
+{
+    struct ins_eval_result result;
+    uint64_t inputs[INS_EVAL_INPUTS];
+
+    if (!test->eval)
+        return !alt_has(test->forbidden, test->address + (other - test->value) * test->scale);
+    for (unsigned i = 0; i < INS_EVAL_INPUTS; i++)
+        inputs[i] = test->varied >> i & 1 ? other : test->inputs[i];
+    return !ins_eval_run(test->eval, inputs, test->flags, &result) ||
+           slc_check_passes(&test->check, &result);
+}
+
+/* ---- pins ---- */
+
+static struct link *link_of(const struct slc_pins *pins, slc_pin pin)
+{
+    return &pins->links[pin - SLC_PIN_TESTS];
+}
+
+void slc_pin_drop(struct slc_pins *pins, slc_pin pin)
+{
+    while (pin >= SLC_PIN_TESTS) {
+        struct link *link = link_of(pins, pin);
+        slc_pin next = link->next;
+        slc_test_release(pins, link->test);
+        link->test = NULL;
+        link->next = pins->spare;
+        pins->spare = pin;
+        pin = next;
+    }
+}
+
+slc_pin slc_pin_test(struct slc_pins *pins, struct slc_test *test, unsigned byte)
+{
+    slc_pin pin = pins->spare;
+
+    if (pin) {
+        pins->spare = link_of(pins, pin)->next;
+    } else {
+        if (pins->link_count >= UINT32_MAX - SLC_PIN_TESTS ||
+            wd_grow(pins->links, pins->link_capacity, pins->link_count + 1))
+            return SLC_PIN_NONE;
+        pin = SLC_PIN_TESTS + pins->link_count++;
+    }
+    *link_of(pins, pin) = (struct link){.test = test, .next = SLC_PIN_NONE, .byte = (uint8_t)byte};
+    test->users++;
+    return pin;
+}
+
+static bool is_same_test(const struct slc_test *a, const struct slc_test *b)
+{
+    return a == b ||
+           (a->eval && a->eval == b->eval && a->varied == b->varied && a->value == b->value &&
+            a->flags == b->flags && memcmp(a->inputs, b->inputs, sizeof(a->inputs)) == 0 &&
+            memcmp(&a->check, &b->check, sizeof(a->check)) == 0);
+}
+
+static bool has_test(const struct slc_pins *pins, slc_pin list, const struct link *of)
+{
+    for (; list; list = link_of(pins, list)->next)
+        if (link_of(pins, list)->byte == of->byte &&
+            is_same_test(link_of(pins, list)->test, of->test))
+            return true;
+    return false;
+}
+
+slc_pin slc_pin_join(struct slc_pins *pins, slc_pin a, slc_pin b)
+{
+    if (a == SLC_PIN_NONE || b == SLC_PIN_NONE)
+        return a ? a : b;
+    if (a < SLC_PIN_TESTS || b < SLC_PIN_TESTS) {
+        slc_pin kept = a < SLC_PIN_TESTS && (b >= SLC_PIN_TESTS || a > b) ? a : b;
+        slc_pin_drop(pins, kept == a ? b : a);
+        return kept;
+    }
+    unsigned count = 0;
+    for (slc_pin at = a; at; at = link_of(pins, at)->next)
+        count++;
+    while (b) {
+        struct link *link = link_of(pins, b);
+        slc_pin next = link->next;
+        link->next = SLC_PIN_NONE;
+        if (count >= SLC_TESTS_MAX || has_test(pins, a, link)) {
+            slc_pin_drop(pins, b);
+        } else {
+            link->next = a;
+            a = b;
+            count++;
+        }
+        b = next;
+    }
+    return a;
+}
+
+/* ---- judging values ---- */
+
+static void judge_add(struct slc_judge *judge, const struct link *link, unsigned b)
+{
+    unsigned i = 0;
+
+    while (i < judge->test_count && judge->tests[i].test != link->test)
+        i++;
+    if (i == SLC_TESTS_MAX)
+        return;
+    if (i == judge->test_count)
+        judge->tests[judge->test_count++] = (struct slc_judged){.test = link->test};
+    judge->tests[i].from[link->byte] = (uint8_t)(b + 1);
+}
+
+/* Where all bytes move by the same way they are moved at once. */
+static void judge_finish(struct slc_judged *judged)
+{
+    bool is_first = true;
+
+    for (unsigned byte = 0; byte < 8; byte++) {
+        if (!judged->from[byte])
+            continue;
+        int shift = 8 * ((int)byte - (judged->from[byte] - 1));
+        judged->is_apart |= !is_first && shift != judged->shift;
+        judged->shift = shift;
+        judged->mask |= UINT64_C(0xff) << 8 * byte;
+        is_first = false;
+    }
+}
+
+void slc_judge_make(const struct slc_pins *pins, const struct slc_pinned *pinned, uint64_t value,
+                    struct slc_judge *judge)
+{
+    judge->value = value;
+    judge->equal = 0;
+    judge->test_count = 0;
+    for (unsigned b = 0; b < pinned->count; b++) {
+        slc_pin pin = pinned->bytes[b];
+        if (pin && pin < SLC_PIN_TESTS)
+            judge->equal |= UINT64_C(0xff) << 8 * b;
+        for (; pin >= SLC_PIN_TESTS; pin = link_of(pins, pin)->next)
+            judge_add(judge, link_of(pins, pin), b);
+    }
+    for (unsigned i = 0; i < judge->test_count; i++)
+        judge_finish(&judge->tests[i]);
+}
+
+static uint64_t operand_of(const struct slc_judged *judged, uint64_t other)
+{
+    uint64_t operand = judged->test->value;
+
+    if (!judged->is_apart) {
+        uint64_t moved = judged->shift >= 0 ? other << judged->shift : other >> -judged->shift;
+        return (operand & ~judged->mask) | (moved & judged->mask);
+    }
+    for (unsigned byte = 0; byte < 8; byte++) {
+        if (!judged->from[byte])
+            continue;
+        operand &= ~(UINT64_C(0xff) << 8 * byte);
+        operand |= (other >> 8 * (judged->from[byte] - 1u) & 0xff) << 8 * byte;
+    }
+    return operand;
+}
+
+bool slc_judge_allows(const struct slc_judge *judge, uint64_t other)
+{
+    if ((other ^ judge->value) & judge->equal)
+        return false;
+    for (unsigned i = 0; i < judge->test_count; i++)
+        if (!test_allows(judge->tests[i].test, operand_of(&judge->tests[i], other)))
+            return false;
+    return true;
+}
+
+/* ---- memory ---- */
+
+static struct block *block_find(const struct slc_pins *pins, uint64_t address)
+{
+    uint64_t number = address / BLOCK_BYTES + 1;
+    uint32_t at = *wd_index_find(&pins->by_number, wd_hash_u64(number) >> 32, n,
+                                 pins->blocks[n].number == number);
+    return at ? &pins->blocks[at - 1] : NULL;
+}
+
+static int block_make(struct slc_pins *pins, uint64_t address, struct block **block)
+{
+    *block = block_find(pins, address);
+    if (*block)
+        return 0;
+    if (2 * (size_t)(pins->block_count + 1) > pins->by_number.capacity) {
+        int err = wd_index_renew(&pins->by_number, 2 * pins->by_number.capacity);
+        for (uint32_t i = 0; i < pins->block_count && !err; i++)
+            *wd_index_find(&pins->by_number, wd_hash_u64(pins->blocks[i].number) >> 32, n,
+                           pins->blocks[n].number == pins->blocks[i].number) = i + 1;
+        if (err)
+            return err;
+    }
+    if (wd_grow(pins->blocks, pins->block_capacity, pins->block_count + 1))
+        return -ENOMEM;
+    uint64_t number = address / BLOCK_BYTES + 1;
+    *block = &pins->blocks[pins->block_count++];
+    **block = (struct block){.number = number};
+    *wd_index_find(&pins->by_number, wd_hash_u64(number) >> 32, n,
+                   pins->blocks[n].number == number) = pins->block_count;
+    return 0;
+}
+
+int slc_pins_add(struct slc_pins *pins, uint64_t address, slc_pin pin)
+{
+    struct block *block;
+
+    if (pin == SLC_PIN_NONE)
+        return 0;
+    if (block_make(pins, address, &block)) {
+        slc_pin_drop(pins, pin);
+        return -ENOMEM;
+    }
+    slc_pin *at = &block->bytes[address % BLOCK_BYTES];
+    block->count += *at == SLC_PIN_NONE;
+    *at = slc_pin_join(pins, *at, pin);
+    return 0;
+}
+
+slc_pin slc_pins_take(struct slc_pins *pins, uint64_t address)
+{
+    struct block *block = block_find(pins, address);
+
+    if (!block || !block->count)
+        return SLC_PIN_NONE;
+    slc_pin pin = block->bytes[address % BLOCK_BYTES];
+    block->bytes[address % BLOCK_BYTES] = SLC_PIN_NONE;
+    block->count -= pin != SLC_PIN_NONE;
+    return pin;
+}
+
+bool slc_pins_touch(const struct slc_pins *pins, uint64_t address, uint64_t size)
+{
+    uint64_t end = address + size;
+
+    for (uint64_t at = address; at < end; at = (at / BLOCK_BYTES + 1) * BLOCK_BYTES) {
+        const struct block *block = block_find(pins, at);
+        if (!block || !block->count)
+            continue;
+        for (uint64_t i = at; i < end && i / BLOCK_BYTES == at / BLOCK_BYTES; i++)
+            if (block->bytes[i % BLOCK_BYTES])
+                return true;
+    }
+    return false;
+}
+
+static void block_drop(struct slc_pins *pins, struct block *block, uint64_t address, uint64_t size)
+{
+    uint64_t start = (block->number - 1) * BLOCK_BYTES;
+
+    for (unsigned i = 0; i < BLOCK_BYTES && block->count; i++) {
+        if (!block->bytes[i] || start + i - address >= size)
+            continue;
+        slc_pin_drop(pins, block->bytes[i]);
+        block->bytes[i] = SLC_PIN_NONE;
+        block->count--;
+    }
+}
+
+void slc_pins_drop_range(struct slc_pins *pins, uint64_t address, uint64_t size)
+{
+    if (size / BLOCK_BYTES > pins->block_count) {
+        for (uint32_t i = 0; i < pins->block_count; i++)
+            block_drop(pins, &pins->blocks[i], address, size);
+        return;
+    }
+    for (uint64_t at = address; at < address + size; at = (at / BLOCK_BYTES + 1) * BLOCK_BYTES) {
+        struct block *block = block_find(pins, at);
+        if (block && block->count)
+            block_drop(pins, block, address, size);
+    }
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What correct outputs say about the values of places, seen backward. A *pin* on a byte says one of
+ *   exact   only the value that it had leaves those outputs as they were, whatever the program computes
+ *   equal   the same, as far as the values go that were seen in this run
+ *   tests   the value is used by instructions whose results are pinned: a *test* tells whether another
+ *           value would have done
+ * A byte without a pin may have any value.
+ */
+#ifndef SLICER_CONFIDENCE_PINS_H
+#define SLICER_CONFIDENCE_PINS_H
+
+#include "recorder/insn/insn_eval.h"
+#include "slicer/slicer.h"
+
+/* A pin, by number; from SLC_PIN_TESTS on a list of tests, owned by whoever has the number. */
+typedef uint32_t slc_pin;
+#define SLC_PIN_NONE  0u
+#define SLC_PIN_EQUAL 1u
+#define SLC_PIN_EXACT 2u
+#define SLC_PIN_TESTS 3u
+
+#define SLC_TESTS_MAX 48 /* of one byte: further ones say nothing */
+
+/* Values that are allowed, sorted, shared by tests. */
+struct slc_alt {
+    uint32_t users;
+    uint32_t count;
+    const struct slc_range *range; /* values outside of it are not judged, and allowed */
+    uint64_t values[];
+};
+
+/* A condition on flags, and how it turned out. */
+struct slc_outcome {
+    uint8_t condition; /* enum ins_condition */
+    bool holds;
+};
+
+#define SLC_OUTCOMES_MAX 4
+
+/* What is pinned of an instruction's results. */
+struct slc_check {
+    uint64_t values[INS_EVAL_RESULTS]; /* as they were */
+    uint64_t masks[INS_EVAL_RESULTS];  /* bits that must be the same */
+    struct slc_alt *alt;               /* of the first result; NULL: all */
+    uint64_t alt_mask;
+    unsigned alt_shift; /* where the first result is in the values of `alt` */
+    uint8_t outcome_count;
+    struct slc_outcome outcomes[SLC_OUTCOMES_MAX];
+};
+
+/* How another value of an operand shows. */
+struct slc_test {
+    uint32_t users;              /* links, and whoever makes it */
+    const struct ins_eval *eval; /* NULL: it is an address */
+    uint8_t varied;              /* bits of the inputs that are this operand */
+    uint64_t value;              /* as it was */
+    uint64_t inputs[INS_EVAL_INPUTS];
+    uint64_t flags;
+    struct slc_check check;
+    /* Of an address: */
+    uint64_t address;
+    unsigned scale;
+    struct slc_alt *forbidden;
+};
+
+struct slc_pins;
+
+int slc_pins_new(struct slc_pins **out); /* 0 or -ENOMEM */
+void slc_pins_free(struct slc_pins *pins);
+
+/* ---- pins ---- */
+
+/* Gives a pin up. */
+void slc_pin_drop(struct slc_pins *pins, slc_pin pin);
+/* Both, of which each is given up, as one. */
+slc_pin slc_pin_join(struct slc_pins *pins, slc_pin a, slc_pin b);
+/* A test of a value of which the byte is number `byte`; SLC_PIN_NONE if memory is short, which only loses evidence. */
+slc_pin slc_pin_test(struct slc_pins *pins, struct slc_test *test, unsigned byte);
+
+/* A new test, to be given to slc_pin_test() for each byte and then to slc_test_release(); NULL if memory is short. It takes
+ * over check.alt and forbidden. */
+struct slc_test *slc_test_new(struct slc_pins *pins, const struct slc_test *like);
+void slc_test_release(struct slc_pins *pins, struct slc_test *test);
+void slc_alt_release(struct slc_alt *alt);
+
+/* ---- what is pinned at an instruction ---- */
+
+/* The pins of the bytes of a value, lowest first. */
+struct slc_pinned {
+    slc_pin bytes[8];
+    uint8_t count;
+};
+
+/* What they say, ready for many values. */
+struct slc_judge {
+    uint64_t value;      /* as it was */
+    uint64_t equal;      /* bits that must be the same */
+    unsigned test_count; /* of these all must allow it */
+    struct slc_judged {
+        const struct slc_test *test;
+        uint8_t
+            from[8];   /* of the test's operand each byte is this one of the value, + 1; 0: none */
+        uint64_t mask; /* what of the operand is of the value, if it lies there in one piece */
+        int shift;     /* to the left, in bits */
+        bool is_apart;
+    } tests[SLC_TESTS_MAX];
+};
+
+void slc_judge_make(const struct slc_pins *pins, const struct slc_pinned *pinned, uint64_t value,
+                    struct slc_judge *judge);
+
+/* Whether another value would have left the outputs as they were, or that cannot be told. */
+bool slc_judge_allows(const struct slc_judge *judge, uint64_t other);
+
+/* Whether results pass. */
+bool slc_check_passes(const struct slc_check *check, const struct ins_eval_result *result);
+
+/* ---- where they are ---- */
+
+/* Numbers of places in registers. */
+enum {
+    SLC_SPOT_GPR = 0,                    /* 8 of each */
+    SLC_SPOT_VECTOR = 8 * INS_GPR_COUNT, /* 64 of each */
+    SLC_SPOT_COUNT = SLC_SPOT_VECTOR + 32 * 64,
+};
+
+/* Pins a byte of memory, besides what is there; takes it out. */
+int slc_pins_add(struct slc_pins *pins, uint64_t address, slc_pin pin);
+slc_pin slc_pins_take(struct slc_pins *pins, uint64_t address);
+/* Whether something in a range is pinned: exactly, where it is small. */
+bool slc_pins_touch(const struct slc_pins *pins, uint64_t address, uint64_t size);
+/* Drops all in a range. */
+void slc_pins_drop_range(struct slc_pins *pins, uint64_t address, uint64_t size);
+
+#endif

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Slices pruned by confidence: <wetdbg/prune.h>. */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "common/clock.h"
+#include "slicer/confidence/confidence.h"
+#include "slicer/sets/instance_set.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/prune.h>
+
+struct wetdbg_profile {
+    struct wetdbg *wet;
+    struct slc_ranges *ranges;
+};
+
+/* An instance of which something is known. */
+struct judged {
+    wetdbg_time time;
+    uint32_t pc_index;
+    float confidence; /* NEUTRAL: it has none */
+};
+
+#define NEUTRAL (-1.0f)
+
+/* Of one instruction address. */
+struct tally {
+    uint64_t judged; /* its instances, but neutral ones */
+    uint64_t neutral, certain;
+    double least;
+};
+
+struct wetdbg_prune {
+    const struct wetdbg_slice *slice;
+    struct wetdbg_prune_counts counts;
+    struct judged *judged; /* of the slice's instances, latest first */
+    size_t judged_count, judged_capacity;
+    struct tally *tallies; /* by index in the code's pcs */
+    uint32_t tally_capacity;
+    struct wetdbg_prune_line *lines;
+    struct wetdbg_set *kept;
+};
+
+/* ---- profiles ---- */
+
+struct reporting {
+    int (*progress)(void *arg, uint64_t done, uint64_t total);
+    void *arg;
+    uint64_t total;
+    double reported;
+};
+
+#define REPORT_SECONDS 0.1
+
+static int report(struct reporting *reporting, uint64_t done)
+{
+    double now = wd_seconds();
+
+    if (!reporting->progress || now - reporting->reported < REPORT_SECONDS)
+        return 0;
+    reporting->reported = now;
+    return reporting->progress(reporting->arg, done, reporting->total);
+}
+
+static bool is_unwanted(void *arg, uint64_t done)
+{
+    return report(arg, done) != 0;
+}
+
+int wetdbg_profile_make(struct wetdbg *wet,
+                        int (*progress)(void *arg, uint64_t done, uint64_t total), void *arg,
+                        struct wetdbg_profile **out)
+{
+    struct wetdbg_profile *profile = calloc(1, sizeof(*profile));
+    struct reporting reporting = {progress, arg, wetdbg_get_info(wet)->instructions, wd_seconds()};
+
+    if (!profile)
+        return -ENOMEM;
+    profile->wet = wet;
+    int err = slc_ranges_make(wet, is_unwanted, &reporting, &profile->ranges);
+    if (err)
+        free(profile);
+    else
+        *out = profile;
+    return err;
+}
+
+void wetdbg_profile_free(struct wetdbg_profile *profile)
+{
+    if (!profile)
+        return;
+    slc_ranges_free(profile->ranges);
+    free(profile);
+}
+
+/* ---- instances ---- */
+
+static int note_instance(void *to, wetdbg_time time, uint32_t pc_index, bool is_neutral,
+                         double confidence)
+{
+    struct wetdbg_prune *prune = to;
+
+    if (!wetdbg_slice_contains_time(prune->slice, time))
+        return 0;
+    if (wd_grow(prune->judged, prune->judged_capacity, prune->judged_count + 1) ||
+        wd_grow_zeroed(prune->tallies, prune->tally_capacity, pc_index + 1))
+        return -ENOMEM;
+    struct tally *tally = &prune->tallies[pc_index];
+    float kept = confidence >= 1 ? 1.0f : confidence > 0.999f ? 0.999f : (float)confidence;
+    prune->judged[prune->judged_count++] =
+        (struct judged){time, pc_index, is_neutral ? NEUTRAL : kept};
+    if (is_neutral) {
+        tally->neutral++;
+        return 0;
+    }
+    if (tally->judged == 0 || confidence < tally->least)
+        tally->least = confidence;
+    tally->judged++;
+    tally->certain += confidence >= 1;
+    return 0;
+}
+
+/* ---- lines ---- */
+
+/* What lines have of their instructions. */
+struct line_tally {
+    bool has_value;
+    double least;
+    uint64_t kept; /* but neutral instances */
+    uint64_t neutral;
+};
+
+static void add_to_line(const struct wetdbg_prune *prune, struct line_tally *line,
+                        uint32_t pc_index)
+{
+    static const struct tally none;
+    const struct slc_count *total = &prune->slice->totals[pc_index];
+    const struct tally *tally =
+        pc_index < prune->tally_capacity ? &prune->tallies[pc_index] : &none;
+    uint64_t valued = total->instances - tally->neutral;
+
+    assert(tally->neutral + tally->judged <= total->instances);
+    line->neutral += tally->neutral;
+    if (!valued)
+        return;
+    line->has_value = true;
+    line->kept += valued - tally->certain;
+    if (tally->judged < valued)
+        line->least = 0;
+    else if (tally->least < line->least)
+        line->least = tally->least;
+}
+
+static int least_first(const void *a, const void *b)
+{
+    const struct wetdbg_prune_line *x = a, *y = b;
+
+    if (x->confidence != y->confidence)
+        return x->confidence < y->confidence ? -1 : 1;
+    if (x->line->min_distance != y->line->min_distance)
+        return x->line->min_distance < y->line->min_distance ? -1 : 1;
+    return x->line->last_time > y->line->last_time ? -1 : x->line->last_time < y->line->last_time;
+}
+
+static int make_lines(struct wetdbg_prune *prune, struct line_tally *by_line)
+{
+    const struct wetdbg_slice *slice = prune->slice;
+    const struct slc_code *code = slice->code;
+    size_t count;
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
+
+    for (uint32_t i = 0; i < code->line_count; i++)
+        by_line[i].least = 1;
+    for (uint32_t i = 0; i < slice->total_capacity && i < code->pc_count; i++)
+        if (slice->totals[i].instances)
+            add_to_line(prune, &by_line[code->pcs[i].line], i);
+    prune->lines = malloc((count + 1) * sizeof(*prune->lines));
+    if (!prune->lines)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        struct line_tally *line = &by_line[slice->order[i]];
+        if (!line->has_value)
+            line->least = 0;
+        prune->lines[i] = (struct wetdbg_prune_line){&lines[i], line->least, line->kept};
+        if (line->least < 1) /* and what has no value of its own */
+            prune->lines[i].kept += line->neutral;
+        prune->counts.kept_lines += line->least < 1;
+    }
+    prune->counts.lines = count;
+    return 0;
+}
+
+/* ---- what is left ---- */
+
+/* Clears the bits of instances that are pruned. Judged ones of an interval lie together. */
+static void prune_part(const struct wetdbg_prune *prune, const struct line_tally *by_line,
+                       const struct slc_share *share, uint64_t *words, size_t *at)
+{
+    const struct slc_pc *pcs = prune->slice->code->pcs;
+
+    for (; *at < prune->judged_count && prune->judged[*at].time >= share->first_time; ++*at) {
+        const struct judged *judged = &prune->judged[*at];
+        uint64_t off = judged->time - share->first_time;
+        bool is_pruned = judged->confidence == NEUTRAL
+                             ? by_line[pcs[judged->pc_index].line].least >= 1
+                             : judged->confidence >= 1;
+        if (is_pruned)
+            words[off / 64] &= ~(UINT64_C(1) << off % 64);
+    }
+}
+
+static int make_set(struct wetdbg_prune *prune, const struct line_tally *by_line)
+{
+    const struct wetdbg_slice *slice = prune->slice;
+    size_t at = 0;
+    int err = 0;
+
+    prune->kept = slc_set_new(slice->wet);
+    if (!prune->kept)
+        return -ENOMEM;
+    for (uint64_t k = slice->share_count; k-- > 0 && !err;) {
+        const struct slc_share *share = &slice->shares[k];
+        size_t bytes = (share->instructions + 63) / 64 * sizeof(uint64_t);
+        if (!share->bits)
+            continue;
+        uint64_t *words = malloc(bytes + sizeof(uint64_t));
+        if (!words)
+            return -ENOMEM;
+        memcpy(words, share->bits, bytes);
+        prune_part(prune, by_line, share, words, &at);
+        err = slc_set_fill(prune->kept, k, words, share->instructions);
+        free(words);
+    }
+    if (slice->has_fault) {
+        prune->kept->has_fault = true;
+        prune->kept->fault_time = slice->fault_time;
+        prune->kept->fault_pc = slice->code->pcs[slice->fault_pc].pc;
+        prune->kept->fault_task = slice->fault_task;
+    }
+    slc_set_finish(prune->kept);
+    prune->counts.kept = wetdbg_set_count(prune->kept) - slice->has_fault;
+    return err;
+}
+
+static int finish(struct wetdbg_prune *prune)
+{
+    struct line_tally *by_line =
+        calloc((size_t)prune->slice->code->line_count + 1, sizeof(*by_line));
+    int err = by_line ? make_lines(prune, by_line) : -ENOMEM;
+
+    if (!err)
+        err = make_set(prune, by_line);
+    free(by_line);
+    if (!err)
+        qsort(prune->lines, prune->counts.lines, sizeof(*prune->lines), least_first);
+    return err;
+}
+
+/* ---- the whole ---- */
+
+static int compare_times(const void *a, const void *b)
+{
+    wetdbg_time x = *(const wetdbg_time *)a, y = *(const wetdbg_time *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Sorted, each once. NULL if memory is short. */
+static wetdbg_time *sort_times(const wetdbg_time *times, size_t *count)
+{
+    wetdbg_time *sorted = malloc((*count + 1) * sizeof(*sorted));
+    size_t kept = 0;
+
+    if (!sorted)
+        return NULL;
+    if (*count)
+        memcpy(sorted, times, *count * sizeof(*sorted));
+    qsort(sorted, *count, sizeof(*sorted), compare_times);
+    for (size_t i = 0; i < *count; i++)
+        if (kept == 0 || sorted[kept - 1] != sorted[i])
+            sorted[kept++] = sorted[i];
+    *count = kept;
+    return sorted;
+}
+
+static int tell_progress(void *arg, uint64_t done, uint64_t total)
+{
+    (void)total;
+    return report(arg, done);
+}
+
+static int judge(struct wetdbg_prune *prune, const struct wetdbg_prune_options *options)
+{
+    struct wetdbg *wet = prune->slice->wet;
+    struct reporting reporting = {options->progress, options->arg,
+                                  wetdbg_get_info(wet)->instructions, wd_seconds()};
+    size_t good_count = options->good_count;
+    wetdbg_time *good = sort_times(options->good, &good_count);
+    struct slc_confidence_options how = {.right = options->right,
+                                         .right_count = options->right_count,
+                                         .good = good,
+                                         .good_count = good_count,
+                                         .progress = tell_progress,
+                                         .arg = &reporting,
+                                         .on_instance = note_instance,
+                                         .to = prune};
+    struct slc_confidence_counts counts = {0};
+    int err = good ? slc_session_tell_jumps(prune->slice->session) : -ENOMEM;
+
+    if (!err)
+        err = slc_confidence(prune->slice->code, options->profile->ranges, &how, &counts);
+    free(good);
+    prune->counts.known = counts.pinned;
+    prune->counts.unjudged = counts.unjudged;
+    prune->counts.right_bytes = counts.right_bytes;
+    return err;
+}
+
+int wetdbg_prune(const struct wetdbg_slice *slice, const struct wetdbg_prune_options *options,
+                 struct wetdbg_prune **out)
+{
+    double start = wd_seconds();
+
+    if (!options->right_count && !options->good_count)
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                           "nothing is known to be right: confidence is not applicable");
+    if (options->profile->wet != slice->wet)
+        return wetdbg_fail(-EINVAL, "the profile is of another run");
+    struct wetdbg_prune *prune = calloc(1, sizeof(*prune));
+    if (!prune)
+        return -ENOMEM;
+    prune->slice = slice;
+    prune->counts.instances = slice->counts.instances;
+    int err = judge(prune, options);
+    if (!err)
+        err = finish(prune);
+    prune->counts.seconds = wd_seconds() - start;
+    if (err)
+        wetdbg_prune_free(prune);
+    else
+        *out = prune;
+    return err;
+}
+
+void wetdbg_prune_free(struct wetdbg_prune *prune)
+{
+    if (!prune)
+        return;
+    wetdbg_set_free(prune->kept);
+    free(prune->judged);
+    free(prune->tallies);
+    free(prune->lines);
+    free(prune);
+}
+
+const struct wetdbg_prune_counts *wetdbg_prune_get_counts(const struct wetdbg_prune *prune)
+{
+    return &prune->counts;
+}
+
+const struct wetdbg_prune_line *wetdbg_prune_lines(const struct wetdbg_prune *prune, size_t *count)
+{
+    *count = prune->counts.lines;
+    return prune->lines;
+}
+
+const struct wetdbg_set *wetdbg_prune_get_set(const struct wetdbg_prune *prune)
+{
+    return prune->kept;
+}
+
+int wetdbg_prune_each_instance(const struct wetdbg_prune *prune, wetdbg_prune_instance_fn fn,
+                               void *arg)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < prune->judged_count && !result; i++) {
+        const struct judged *judged = &prune->judged[i];
+        if (judged->confidence != NEUTRAL)
+            result = fn(arg, judged->time, prune->slice->code->pcs[judged->pc_index].pc,
+                        (double)judged->confidence);
+    }
+    return result;
+}
+
+/* ---- what is right if nobody says ---- */
+
+/* How much output a descriptor had got before a time. */
+static uint64_t written_before(struct wetdbg *wet, int fd, wetdbg_time time)
+{
+    size_t count;
+    const struct wetdbg_output *outputs = wetdbg_outputs(wet, &count);
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < count && outputs[i].time < time; i++)
+        if (outputs[i].fd == fd)
+            bytes += outputs[i].size;
+    return bytes;
+}
+
+static int no_right_output(const struct wetdbg_criterion_info *wrong)
+{
+    return wetdbg_fail(
+        -WETDBG_ERR_NOT_FOUND,
+        "no output came before %s, so that confidence is not applicable: say what is right with "
+        "--ok or 'mark good', or make the slice smaller with a chop",
+        wrong->kind == WETDBG_CRITERION_OUTPUT ? "the wrong byte" : wrong->text);
+}
+
+int wetdbg_prune_right_before(struct wetdbg *wet, const struct wetdbg_criterion *wrong,
+                              struct wetdbg_criterion **out)
+{
+    const struct wetdbg_criterion_info *info = wetdbg_criterion_get_info(wrong);
+    const struct wetdbg_standpoint from = {.from_write = true};
+    bool is_output = info->kind == WETDBG_CRITERION_OUTPUT;
+    bool is_file = is_output && info->output_fd < 0;
+    int fd = is_output ? info->output_fd : 1;
+    uint64_t bytes = is_output ? info->output_offset : written_before(wet, fd, info->time);
+    const char *end = strrchr(info->text, ':');
+    char text[4096];
+
+    if (!bytes || (is_file && !end))
+        return no_right_output(info);
+    if (is_file)
+        snprintf(text, sizeof(text), "%.*s:0+%llu", (int)(end - info->text), info->text,
+                 (unsigned long long)bytes);
+    else
+        snprintf(text, sizeof(text), "output:%d:0+%llu", fd, (unsigned long long)bytes);
+    return wetdbg_criterion_parse(wet, text, &from, out);
+}
+
+int wetdbg_prune_check(const struct wetdbg_criterion *right, const struct wetdbg_criterion *wrong)
+{
+    const struct wetdbg_criterion_info *good = wetdbg_criterion_get_info(right);
+    const struct wetdbg_criterion_info *bad = wetdbg_criterion_get_info(wrong);
+    bool is_output = good->kind == WETDBG_CRITERION_OUTPUT && bad->kind == WETDBG_CRITERION_OUTPUT;
+
+    if (good->kind == WETDBG_CRITERION_CRASH)
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "a crash is nothing right");
+    if (!is_output || good->output_fd < 0 || good->output_fd != bad->output_fd ||
+        good->output_offset + good->output_size <= bad->output_offset)
+        return 0;
+    return wetdbg_fail(-WETDBG_ERR_USAGE,
+                       "'%s' is said to be right and reaches to byte %llu, but byte %llu is wrong: "
+                       "only what came before it can be right",
+                       good->text,
+                       (unsigned long long)(good->output_offset + good->output_size - 1),
+                       (unsigned long long)bad->output_offset);
+}

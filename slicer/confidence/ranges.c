@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "slicer/confidence/ranges.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "common/bisect.h"
+#include "common/hash.h"
+#include <wetdbg/errors.h>
+
+#define RANGE_FIRST  8u
+#define BYTES_MAX    (UINT64_C(256) << 20) /* of all ranges: from then on none gets larger */
+#define CACHE_PLACES 4096u
+
+struct slc_ranges {
+    struct wetdbg *wet;
+    struct slc_profile *profiles;
+    uint32_t count, capacity;
+    struct wd_index by_pc;
+    uint64_t bytes; /* of all ranges */
+    struct {
+        uint64_t pc;
+        uint32_t at;
+    } cache[CACHE_PLACES]; /* lately looked for */
+};
+
+/* ---- ranges ---- */
+
+double slc_range_size(const struct slc_range *range)
+{
+    return (double)range->count * (double)(UINT64_C(1) << range->level);
+}
+
+static uint64_t spread(uint64_t value)
+{
+    value ^= value >> 32;
+    value *= UINT64_C(0xd6e8feb86659fd93);
+    value ^= value >> 32;
+    return value * UINT64_C(0xd6e8feb86659fd93);
+}
+
+/* Whether a value is of the sample. */
+static bool is_sampled(const struct slc_range *range, uint64_t value)
+{
+    return range->level == 0 || spread(value) >> (64 - range->level) == 0;
+}
+
+static uint64_t *find_place(const struct slc_range *range, uint64_t value)
+{
+    return &range->values[wd_hash_find(spread(value), range->capacity, i,
+                                       !range->values[i] || range->values[i] == value)];
+}
+
+bool slc_range_has(const struct slc_range *range, uint64_t value)
+{
+    if (value == 0)
+        return range->has_zero;
+    return range->capacity && *find_place(range, value) == value;
+}
+
+/* Puts the values that are still of the sample into a table of that capacity. */
+static int refill(struct slc_range *range, uint32_t capacity)
+{
+    struct slc_range old = *range;
+
+    range->values = calloc(capacity, sizeof(*range->values));
+    if (!range->values) {
+        range->values = old.values;
+        return -ENOMEM;
+    }
+    range->capacity = capacity;
+    range->has_zero = old.has_zero && is_sampled(range, 0);
+    range->count = range->has_zero;
+    for (uint32_t i = 0; i < old.capacity; i++)
+        if (old.values[i] && is_sampled(range, old.values[i])) {
+            *find_place(range, old.values[i]) = old.values[i];
+            range->count++;
+        }
+    free(old.values);
+    return 0;
+}
+
+static int make_room(struct slc_ranges *ranges, struct slc_range *range)
+{
+    bool is_full = range->count >= SLC_RANGE_MAX ||
+                   (ranges->bytes >= BYTES_MAX && range->capacity >= RANGE_FIRST);
+
+    if (is_full) {
+        range->level++;
+        return refill(range, range->capacity);
+    }
+    uint32_t capacity = range->capacity ? 2 * range->capacity : RANGE_FIRST;
+    ranges->bytes += (capacity - range->capacity) * sizeof(*range->values);
+    return refill(range, capacity);
+}
+
+static int range_add(struct slc_ranges *ranges, struct slc_range *range, uint64_t value)
+{
+    if (slc_range_has(range, value) || !is_sampled(range, value))
+        return 0;
+    while (2 * (range->count + 1) > range->capacity || range->count >= SLC_RANGE_MAX) {
+        if (range->level >= 62 || make_room(ranges, range))
+            return -ENOMEM;
+        if (!is_sampled(range, value))
+            return 0;
+    }
+    if (value)
+        *find_place(range, value) = value;
+    else
+        range->has_zero = true;
+    range->count++;
+    return 0;
+}
+
+/* ---- instructions ---- */
+
+static struct slc_profile *find(struct slc_ranges *ranges, uint64_t pc)
+{
+    size_t at = (wd_hash_u64(pc) >> 32) % CACHE_PLACES;
+
+    if (ranges->cache[at].pc == pc)
+        return &ranges->profiles[ranges->cache[at].at];
+    struct slc_profile *profile = slc_ranges_find(ranges, pc);
+    if (profile) {
+        ranges->cache[at].pc = pc;
+        ranges->cache[at].at = (uint32_t)(profile - ranges->profiles);
+    }
+    return profile;
+}
+
+struct slc_profile *slc_ranges_find(const struct slc_ranges *ranges, uint64_t pc)
+{
+    if (!ranges->by_pc.capacity)
+        return NULL;
+    uint32_t at =
+        *wd_index_find(&ranges->by_pc, wd_hash_u64(pc) >> 32, n, ranges->profiles[n].pc == pc);
+    return at ? &ranges->profiles[at - 1] : NULL;
+}
+
+static int renew_index(struct slc_ranges *ranges)
+{
+    int err =
+        wd_index_renew(&ranges->by_pc, ranges->by_pc.capacity ? 2 * ranges->by_pc.capacity : 4096);
+
+    for (uint32_t i = 0; i < ranges->count && !err; i++)
+        *wd_index_find(&ranges->by_pc, wd_hash_u64(ranges->profiles[i].pc) >> 32, n,
+                       ranges->profiles[n].pc == ranges->profiles[i].pc) = i + 1;
+    return err;
+}
+
+static int learn_node(struct slc_ranges *ranges, const struct wet_node *node)
+{
+    for (uint32_t s = 0; s < node->statement_count; s++) {
+        const struct wet_statement *statement = &node->statements[s];
+        if (slc_ranges_find(ranges, statement->pc))
+            continue;
+        if ((2 * (size_t)(ranges->count + 1) > ranges->by_pc.capacity && renew_index(ranges)) ||
+            wd_grow(ranges->profiles, ranges->capacity, ranges->count + 1))
+            return -ENOMEM;
+        ranges->profiles[ranges->count] = (struct slc_profile){
+            .pc = statement->pc, .info = statement->info, .code = node->code + statement->byte_off};
+        ranges->count++;
+        *wd_index_find(&ranges->by_pc, wd_hash_u64(statement->pc) >> 32, n,
+                       ranges->profiles[n].pc == statement->pc) = ranges->count;
+    }
+    return 0;
+}
+
+const struct ins_eval *slc_profile_eval(struct slc_profile *profile)
+{
+    if (!profile->is_judged) {
+        profile->is_judged = true;
+        profile->can_run = ins_eval_make(profile->code, profile->info->length, &profile->eval);
+    }
+    return profile->can_run ? &profile->eval : NULL;
+}
+
+const struct slc_result *slc_profile_result(const struct slc_profile *profile, int reg)
+{
+    for (unsigned i = 0; i < profile->result_count; i++)
+        if (profile->results[i].reg == reg)
+            return &profile->results[i];
+    return NULL;
+}
+
+uint64_t slc_defined_mask(const struct ins_info *info, unsigned gpr)
+{
+    static const uint64_t masks[INS_GPR_PIECES] = {0xff, 0xff00, ~UINT64_C(0xffff)};
+    struct ins_regset defs = ins_all_defs(info);
+    uint64_t mask = 0;
+
+    for (unsigned piece = 0; piece < INS_GPR_PIECES; piece++)
+        if (ins_regset_has(&defs, INS_LOC_GPR + INS_GPR_PIECES * gpr + piece))
+            mask |= masks[piece];
+    return mask;
+}
+
+static struct slc_result *result_make(struct slc_profile *profile, int reg)
+{
+    struct slc_result *known = (struct slc_result *)slc_profile_result(profile, reg);
+
+    if (known)
+        return known;
+    struct slc_result *results =
+        realloc(profile->results, (profile->result_count + 1u) * sizeof(*results));
+    if (!results)
+        return NULL;
+    profile->results = results;
+    results[profile->result_count] = (struct slc_result){
+        .reg = (int8_t)reg,
+        .mask = reg < 0 ? UINT64_MAX : slc_defined_mask(profile->info, (unsigned)reg)};
+    return &results[profile->result_count++];
+}
+
+/* ---- a pass over the run ---- */
+
+static int note_effect(void *arg, const struct wetdbg_effect *effect)
+{
+    struct slc_ranges *ranges = arg;
+    uint64_t value = 0;
+
+    if (effect->event || !effect->after || effect->size > 8)
+        return 0;
+    struct slc_profile *profile = find(ranges, effect->pc);
+    struct slc_result *result = profile ? result_make(profile, effect->reg) : NULL;
+    if (!result)
+        return profile ? -ENOMEM : 0;
+    memcpy(&value, effect->after, effect->size);
+    return range_add(ranges, &result->range, value & result->mask);
+}
+
+static int note_address(struct slc_profile *profile, uint64_t address)
+{
+    size_t at = wd_bisect(0, profile->address_count, i, profile->addresses[i] < address);
+
+    if (profile->has_many || (at < profile->address_count && profile->addresses[at] == address))
+        return 0;
+    if (profile->address_count == SLC_ADDRESSES_MAX) {
+        profile->has_many = true;
+        return 0;
+    }
+    if (wd_grow(profile->addresses, profile->address_capacity, profile->address_count + 1u))
+        return -ENOMEM;
+    for (size_t i = profile->address_count; i > at; i--)
+        profile->addresses[i] = profile->addresses[i - 1];
+    profile->addresses[at] = address;
+    profile->address_count++;
+    return 0;
+}
+
+/* Addresses that registers choose, and are no slots of a stack frame's. */
+static bool has_addresses(const struct ins_info *info)
+{
+    const struct ins_mem *mem = &info->mems[0];
+
+    return info->mem_count == 1 && mem->flags & INS_MEM_READ &&
+           !(mem->flags & (INS_MEM_STACK | INS_MEM_REP | INS_MEM_LANES | INS_MEM_VSIB32 |
+                           INS_MEM_VSIB64 | INS_MEM_BIT_OFFSET)) &&
+           (mem->index >= 0 || (mem->base >= 0 && mem->base != INS_RBP));
+}
+
+static int note_node(struct slc_ranges *ranges, const struct wet_interval *interval,
+                     const struct wet_exec *exec, uint64_t next)
+{
+    const struct wet_node *node = wet_get_node(ranges->wet, exec->node);
+    int err = 0;
+
+    for (uint32_t s = 0; node && s < node->statement_count && !err; s++) {
+        const struct wet_statement *statement = &node->statements[s];
+        bool is_last = s + 1 == node->statement_count;
+        bool is_read = has_addresses(statement->info);
+        if (!is_read && !is_last)
+            continue;
+        struct slc_profile *profile = find(ranges, statement->pc);
+        if (!profile) {
+            err = learn_node(ranges, node);
+            profile = err ? NULL : find(ranges, statement->pc);
+        }
+        if (profile && is_read)
+            err = note_address(profile, interval->slots[exec->slot_off + statement->slot]);
+        if (profile && is_last && next && statement->info->klass == INS_JCC) {
+            profile->went |= next == statement->info->target;
+            profile->stayed |= next != statement->info->target;
+        } else if (profile && is_last && next && !err &&
+                   (statement->info->klass == INS_JMP_INDIRECT ||
+                    statement->info->klass == INS_CALL_INDIRECT)) {
+            err = range_add(ranges, &profile->targets, next);
+        }
+    }
+    return err;
+}
+
+/* Where each execution's task went next: its next execution, unless that is in another interval. */
+static int note_interval(struct slc_ranges *ranges, const struct wet_interval *interval)
+{
+    uint64_t next[EVQ_TASKS_MAX] = {0};
+    int err = 0;
+
+    for (size_t e = interval->exec_count; e-- > 0 && !err;) {
+        const struct wet_exec *exec = &interval->execs[e];
+        const struct wet_node *node = wet_get_node(ranges->wet, exec->node);
+        if (!node || exec->task >= EVQ_TASKS_MAX)
+            continue;
+        err = note_node(ranges, interval, exec, next[exec->task]);
+        next[exec->task] = node->pc;
+    }
+    return err;
+}
+
+static int profile_interval(struct slc_ranges *ranges, struct wetdbg_effects *effects, uint64_t k)
+{
+    const struct wet_interval *interval;
+    int err = wet_interval_get(ranges->wet, k, &interval);
+
+    if (err)
+        return err;
+    err = note_interval(ranges, interval);
+    wet_interval_put(ranges->wet, interval);
+    return err ? err : wetdbg_effects_each(effects, k, true, note_effect, ranges);
+}
+
+int slc_ranges_make(struct wetdbg *wet, bool (*is_unwanted)(void *arg, uint64_t done), void *arg,
+                    struct slc_ranges **out)
+{
+    struct slc_ranges *ranges = calloc(1, sizeof(*ranges));
+    struct wetdbg_effects *effects = NULL;
+    uint64_t intervals = wetdbg_get_info(wet)->intervals;
+    wetdbg_time first = wetdbg_get_info(wet)->first_time;
+    int err = ranges ? wetdbg_effects_open(wet, &effects) : -ENOMEM;
+
+    if (!err)
+        ranges->wet = wet;
+    for (uint32_t id = 0; id < wet_node_limit(wet) && !err; id++) {
+        const struct wet_node *node = wet_get_node(wet, id);
+        err = node ? learn_node(ranges, node) : 0;
+    }
+    for (uint64_t k = 0; k < intervals && !err; k++) {
+        err = profile_interval(ranges, effects, k);
+        if (!err && is_unwanted && is_unwanted(arg, wetdbg_interval_time(wet, k + 1) - first))
+            err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "pruning was interrupted");
+    }
+    wetdbg_effects_close(effects);
+    if (err)
+        slc_ranges_free(ranges);
+    else
+        *out = ranges;
+    return err;
+}
+
+void slc_ranges_free(struct slc_ranges *ranges)
+{
+    if (!ranges)
+        return;
+    for (uint32_t i = 0; i < ranges->count; i++) {
+        struct slc_profile *profile = &ranges->profiles[i];
+        for (unsigned r = 0; r < profile->result_count; r++)
+            free(profile->results[r].range.values);
+        free(profile->results);
+        free(profile->addresses);
+        free(profile->targets.values);
+    }
+    wd_index_fini(&ranges->by_pc);
+    free(ranges->profiles);
+    free(ranges);
+}

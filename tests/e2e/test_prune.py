@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""test_prune.py BUILD-DIRECTORY: slices pruned by confidence, at the prompt.
+
+The guest prints two right numbers and a wrong one. What led to right ones only is pruned, the fault is not; marks
+narrow it down."""
+import e2e
+
+SOURCE = "right_and_wrong.c"
+WRONG = "output:7"
+
+
+def marks():
+    found = {}
+    with open(f"{e2e.SOURCE}/tests/e2e/programs/{SOURCE}") as file:
+        for number, text in enumerate(file, 1):
+            words = text.split("/* ")[-1].split()
+            if "/* " in text and words[0].strip(":").isupper():
+                found[words[0].strip(":")] = number
+    return found
+
+
+def answers_of(bench, directory, *commands, schema="wetdbg.prune/1"):
+    arguments = [word for command in commands for word in ("-e", command)]
+    run = bench.wet("replay", directory, "--batch", "--json", *arguments)
+    return [answer for answer in run.objects() if answer.get("schema") == schema], run
+
+
+def own(answer, is_kept=True):
+    return [row["line"] for row in answer["lines"]
+            if row["file"] and e2e.base_name(row["file"]) == SOURCE and (row["confidence"] < 1) == is_kept]
+
+
+def confidence_of(answer, line):
+    return [row["confidence"] for row in answer["lines"]
+            if row["file"] and e2e.base_name(row["file"]) == SOURCE and row["line"] == line][0]
+
+
+def check_default(bench, directory, lines):
+    answers, run = answers_of(bench, directory, f"slice backward {WRONG}", "prune", f"prune --wrong {WRONG} --ok output:0+7",
+                              f"prune --wrong {WRONG} --ok output:0+3")
+    if not bench.check(run.status == 0 and len(answers) == 3, "three prunings", run):
+        return
+    first, same, less = answers
+    bench.check(first["right"] == ["output:1:0+7"], f"what is right: {first['right']}")
+    bench.check(own(first) == own(same), "saying what is right anyway changes nothing")
+    bench.check(lines["FAULT"] in own(first) and confidence_of(first, lines["FAULT"]) == 0, f"the fault: {own(first)}")
+    pruned = own(first, is_kept=False)
+    bench.check({lines["SQUARE"], lines["SUM"]} <= set(pruned), f"what only right output needs: {pruned}")
+    bench.check(lines["SQUARE"] in own(less) and lines["SUM"] in own(less, is_kept=False) and
+                less["known_instances"] < first["known_instances"], f"less that is right tells less: {own(less)}")
+    rows = first["lines"]
+    bench.check([row["confidence"] for row in rows] == sorted(row["confidence"] for row in rows), "the least first")
+    for row in rows + first["without_lines"]:
+        bench.check(0 <= row["confidence"] <= 1 and row["kept"] <= row["instances"] and
+                    (row["confidence"] < 1 or row["kept"] == 0), f"a row: {row}")
+    bench.check(first["kept_instances"] < first["instances"] and first["kept_line_count"] < first["line_count"], "counts")
+    text = bench.wet("replay", directory, "--batch", "-e", f"prune --wrong {WRONG} --pruned")
+    bench.check(f"1.00  {SOURCE}:{lines['SQUARE']}  square" in text.out, "the pruned ones", text)
+
+
+def check_rounds(bench, directory, lines):
+    answers, run = answers_of(bench, directory, f"slice backward {WRONG}", "prune", f"mark good {SOURCE}:{lines['SECOND']}",
+                              f"mark bad {SOURCE}:{lines['FAULT']}", f"mark good {SOURCE}:{lines['SIDE']}#1")
+    if not bench.check(run.status == 0 and len(answers) == 4, "four rounds", run):
+        return
+    before, good, bad, last = answers
+    bench.check(lines["SECOND"] in own(before) and lines["SECOND"] not in own(good), "a line that is good goes")
+    bench.check(good["marks"] == [{"place": f"{SOURCE}:{lines['SECOND']}", "good": True, "instances": 8}] or
+                good["marks"][0]["good"], f"marks: {good['marks']}")
+    bench.check(bad["instances"] < good["instances"] and lines["FAULT"] in own(bad), "a bad one is sliced from")
+    bench.check(bad["right"] == before["right"], "what was right still is")
+    bench.check(lines["SIDE"] not in own(last) and lines["FAULT"] in own(last), f"the last round: {own(last)}")
+    listed, run = answers_of(bench, directory, f"prune --wrong {WRONG}", f"mark good {SOURCE}:{lines['SECOND']}", "mark",
+                             "mark clear", "mark", schema="wetdbg.marks/1")
+    bench.check([len(answer["marks"]) for answer in listed] == [1, 0, 0], "marks are listed and cleared", run)
+
+
+def check_refusals(bench, directory, lines):
+    for commands, sentence in (
+            (("prune",), "there is no slice yet"),
+            (("slice forward argv:0", "prune"), "the last slice went forward"),
+            (("prune --wrong output:0",), "confidence is not applicable"),
+            ((f"prune --wrong {WRONG} --ok output:0+99",), "output byte 98 does not exist"),
+            ((f"prune --wrong {WRONG} --ok output:0+8",), "reaches to byte 7, but byte 7 is wrong"),
+            ((f"prune --wrong {WRONG} --ok output:8",), "only what came before it can be right"),
+            ((f"prune --wrong {WRONG} --ok nonsense:x",), ""),
+            ((f"slice backward {WRONG}", f"mark good {SOURCE}:1"), "is not in the slice of"),
+            ((f"slice backward {WRONG}", "mark good 1"), "is not in the slice of"),
+            (("mark good 5",), "there is no slice yet"),
+            ((f"slice backward {WRONG}", "mark fine 5"), "usage: mark"),
+            ((f"slice backward {WRONG}", "mark good"), "usage: mark")):
+        arguments = [word for command in commands for word in ("-e", command)]
+        run = bench.wet("replay", directory, "--batch", *arguments)
+        bench.check(run.status in (1, 2) and sentence in run.err, f"{commands}: {run.status} {run.err}", run)
+    # Nothing right came before, but somebody knows of something.
+    answers, run = answers_of(bench, directory, "slice backward output:0", f"mark good {SOURCE}:{lines['SQUARE']}")
+    bench.check(len(answers) == 1 and lines["SQUARE"] in own(answers[0], is_kept=False), "a mark is enough", run)
+
+
+def main_test(bench, _):
+    lines = marks()
+    bench.check(len(lines) == 6, f"the guest's marks: {lines}")
+    directory = bench.record("numbers", f"{bench.build}/tests/e2e/e2e_right_and_wrong")
+    check_default(bench, directory, lines)
+    check_rounds(bench, directory, lines)
+    check_refusals(bench, directory, lines)
+
+
+if __name__ == "__main__":
+    e2e.main(main_test)
