@@ -91,13 +91,6 @@ const struct wetdbg_prune_line *wetdbg_prune_lines(const struct wetdbg_prune *pr
 /* The instances that are left: those with less than 1, and of a line that is left what has no value of its own. Lives as long as the pruning. */
 const struct wetdbg_set *wetdbg_prune_get_set(const struct wetdbg_prune *prune);
 
-/* Calls back for the slice's instances of which something is known, latest first, with their confidence; others have
- * 0. What has no value of its own (a call) is left out. A non-zero result ends it and is returned. */
-typedef int (*wetdbg_prune_instance_fn)(void *arg, wetdbg_time time, uint64_t pc,
-                                        double confidence);
-int wetdbg_prune_each_instance(const struct wetdbg_prune *prune, wetdbg_prune_instance_fn fn,
-                               void *arg);
-
 /*
  * All output of the descriptor that `wrong` is a byte of, before its first wrong byte; of another criterion, all that descriptor 1 got before
  * its instance. -WETDBG_ERR_NOT_FOUND if there is none. *out is for wetdbg_criterion_free().

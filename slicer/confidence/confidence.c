@@ -379,6 +379,19 @@ static int pass_exec(struct walk *walk, const struct wet_exec *exec, wetdbg_time
 
 /* ---- the pass ---- */
 
+#define REPORT_EXECS (1u << 12)
+
+/* Says how far the pass is. */
+static int report(struct walk *walk, wetdbg_time time)
+{
+    const struct wetdbg_info *info = wetdbg_get_info(walk->scan.wet);
+
+    if (walk->options->progress &&
+        walk->options->progress(walk->options->arg, info->last_time - time, info->instructions))
+        return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "pruning was interrupted");
+    return 0;
+}
+
 static int pass_interval(struct walk *walk, const struct wet_interval *interval, wetdbg_time last)
 {
     size_t at = wd_bisect(0, interval->exec_count, i,
@@ -390,8 +403,11 @@ static int pass_interval(struct walk *walk, const struct wet_interval *interval,
     walk->has_values = false;
     while (walk->event_at && interval->events[walk->event_at - 1].time > last)
         walk->event_at--;
-    while (at-- > 0 && !err)
+    while (at-- > 0 && !err) {
         err = pass_exec(walk, &interval->execs[at], last);
+        if (!err && at % REPORT_EXECS == 0)
+            err = report(walk, interval->first_time + interval->execs[at].time_off);
+    }
     if (!err)
         err = pass_events(walk, 0);
     return err;
@@ -440,12 +456,7 @@ static int walk_run(struct walk *walk)
         if (err)
             break;
         err = pass_interval(walk, interval, last);
-        uint64_t left = interval->first_time - info->first_time;
         wet_interval_put(walk->scan.wet, interval);
-        if (!err && walk->options->progress &&
-            walk->options->progress(walk->options->arg, info->instructions - left,
-                                    info->instructions))
-            err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "pruning was interrupted");
     }
     return err;
 }

@@ -476,35 +476,47 @@ static int collect(struct work *work)
 
 /* ---- how sure its value is ---- */
 
-/* What of the range passes the tests: counted, and kept if `alt` is not NULL. */
-static uint32_t enumerate(const struct work *work, const struct made *made, struct slc_alt *alt)
+/* So many values of a range are judged at first: only if none of them would do, the rest is, too. */
+#define JUDGED_FIRST 256
+
+/* How many values of a range were judged, and how many of these were others that would do. */
+struct enumeration {
+    uint32_t judged, others;
+    size_t places; /* that were looked at */
+};
+
+/* Judges the values of a range, in an order that has nothing to do with them. Those that would not do are marked in `alt`, unless that is NULL. */
+static struct enumeration enumerate(const struct work *work, const struct made *made,
+                                    struct slc_alt *alt)
 {
-    uint32_t count = 0;
+    struct enumeration done = {0};
+    size_t places = slc_range_places(made->range);
     uint64_t value;
 
-    for (size_t i = 0; i < slc_range_places(made->range); i++) {
-        if (!slc_range_get(made->range, i, &value) || value == made->value ||
-            !slc_judge_allows(&work->judge, value))
+    for (; done.places < places; done.places++) {
+        if (done.judged >= JUDGED_FIRST && done.others)
+            break;
+        if (!slc_range_get(made->range, done.places, &value))
             continue;
-        if (alt)
-            alt->values[count] = value;
-        count++;
+        done.judged++;
+        if (value == made->value)
+            continue;
+        if (slc_judge_allows(&work->judge, value))
+            done.others++;
+        else if (alt)
+            alt->forbidden[done.places / 64] |= UINT64_C(1) << done.places % 64;
     }
-    return count;
-}
-
-static int compare_values(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
+    return done;
 }
 
 static struct slc_alt *alt_new(const struct slc_range *range)
 {
-    struct slc_alt *alt = malloc(sizeof(*alt) + (range->count + 1) * sizeof(uint64_t));
+    struct slc_alt *alt = calloc(1, sizeof(*alt) + (slc_range_places(range) / 64 + 1) * 8);
 
-    if (alt)
-        *alt = (struct slc_alt){.users = 1, .range = range};
+    if (alt) {
+        alt->users = 1;
+        alt->range = range;
+    }
     return alt;
 }
 
@@ -514,11 +526,16 @@ static double confidence_of(double alt, double range)
     return alt <= 1 && range > 1 ? 1 : confidence < 0 ? 0 : confidence;
 }
 
-/* A sample that nothing of fits does not tell that nothing else would. */
-static double estimate(const struct slc_range *range, uint32_t others)
+/* How many values would do, its own among them. A sample that nothing of fits does not tell that nothing else would. */
+static double estimate(const struct slc_range *range, const struct enumeration *done)
 {
-    double alt = 1 + (double)others * (double)(UINT64_C(1) << range->level);
-    return range->level && alt < 2 ? 2 : alt;
+    double share = done->judged ? (double)done->others / done->judged : 0;
+    double alt = 1 + share * slc_range_size(range);
+    bool is_sample = range->level || done->places < slc_range_places(range);
+
+    if (is_sample && alt < 2)
+        alt = 2;
+    return is_sample ? alt : 1 + done->others;
 }
 
 static int judge_by_tests(struct work *work, struct made *made)
@@ -528,17 +545,14 @@ static int judge_by_tests(struct work *work, struct made *made)
 
     if (!alt)
         return -ENOMEM;
-    uint32_t others = enumerate(work, made, alt);
-    made->confidence = confidence_of(estimate(made->range, others), size);
-    made->is_settled = others == 0 && made->range->level == 0 && size > 1;
-    alt->values[others] = made->value;
-    alt->count = others + 1;
-    if (made->is_settled || alt->count >= made->range->count) {
+    struct enumeration done = enumerate(work, made, alt);
+    made->confidence = confidence_of(estimate(made->range, &done), size);
+    made->is_settled = done.others == 0 && made->range->level == 0 && size > 1;
+    alt->judged = (uint32_t)done.places;
+    if (made->is_settled || done.others + 1 >= done.judged)
         slc_alt_release(alt);
-        return 0;
-    }
-    qsort(alt->values, alt->count, sizeof(uint64_t), compare_values);
-    made->alt = alt;
+    else
+        made->alt = alt;
     return 0;
 }
 
@@ -562,8 +576,8 @@ static int judge_made(struct work *work, struct made *made)
     }
     if (work->judge.test_count)
         return judge_by_tests(work, made);
-    made->confidence = confidence_of(estimate(made->range, enumerate(work, made, NULL)),
-                                     slc_range_size(made->range));
+    struct enumeration done = enumerate(work, made, NULL);
+    made->confidence = confidence_of(estimate(made->range, &done), slc_range_size(made->range));
     return 0;
 }
 
@@ -829,7 +843,7 @@ static bool judges_base(const struct ins_mem *mem)
 }
 
 static int give_address_test(struct work *work, unsigned gpr, unsigned scale, uint64_t address,
-                             struct slc_alt *forbidden)
+                             struct slc_addresses *forbidden)
 {
     struct slc_test test = {.address = address, .scale = scale, .forbidden = forbidden};
 
@@ -854,11 +868,11 @@ static int pin_load_address(struct work *work, unsigned operand, loaded_fn would
     if (operand != 0 || !judges_address(mem) || profile->has_many || profile->address_count < 2 ||
         mem->size_bytes > 8)
         return 0;
-    struct slc_alt *forbidden =
+    struct slc_addresses *forbidden =
         malloc(sizeof(*forbidden) + profile->address_count * sizeof(uint64_t));
     if (!forbidden)
         return -ENOMEM;
-    *forbidden = (struct slc_alt){.users = 1};
+    *forbidden = (struct slc_addresses){.users = 1};
     for (unsigned i = 0; i < profile->address_count && !err; i++) {
         uint64_t loaded;
         if (profile->addresses[i] == own)
@@ -866,13 +880,13 @@ static int pin_load_address(struct work *work, unsigned operand, loaded_fn would
         err = slc_values_memory(work->stepping->values, profile->addresses[i], mem->size_bytes,
                                 work->in->time, &loaded);
         if (!err && !would_do(work, arg, loaded))
-            forbidden->values[forbidden->count++] = profile->addresses[i];
+            forbidden->addresses[forbidden->count++] = profile->addresses[i];
     }
     if (!err && forbidden->count && judges_base(mem))
         err = give_address_test(work, (unsigned)mem->base, 1, own, forbidden);
     if (!err && forbidden->count && mem->index >= 0)
         err = give_address_test(work, (unsigned)mem->index, mem->scale, own, forbidden);
-    slc_alt_release(forbidden);
+    slc_addresses_release(forbidden);
     return err;
 }
 

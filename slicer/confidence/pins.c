@@ -83,20 +83,32 @@ void slc_alt_release(struct slc_alt *alt)
         free(alt);
 }
 
+void slc_addresses_release(struct slc_addresses *addresses)
+{
+    if (addresses && --addresses->users == 0)
+        free(addresses);
+}
+
 void slc_test_release(struct slc_pins *pins, struct slc_test *test)
 {
     (void)pins;
     if (!test || --test->users)
         return;
     slc_alt_release(test->check.alt);
-    slc_alt_release(test->forbidden);
+    slc_addresses_release(test->forbidden);
     free(test);
 }
 
-static bool alt_has(const struct slc_alt *alt, uint64_t value)
+static bool alt_allows(const struct slc_alt *alt, uint64_t value)
 {
-    size_t at = wd_bisect(0, alt->count, i, alt->values[i] < value);
-    return at < alt->count && alt->values[at] == value;
+    size_t at = slc_range_find(alt->range, value);
+    return at >= alt->judged || !(alt->forbidden[at / 64] >> at % 64 & 1);
+}
+
+static bool is_forbidden(const struct slc_addresses *addresses, uint64_t address)
+{
+    size_t at = wd_bisect(0, addresses->count, i, addresses->addresses[i] < address);
+    return at < addresses->count && addresses->addresses[at] == address;
 }
 
 bool slc_check_passes(const struct slc_check *check, const struct ins_eval_result *result)
@@ -111,10 +123,8 @@ bool slc_check_passes(const struct slc_check *check, const struct ins_eval_resul
             ins_condition_holds(outcome->condition, result->flags, 0) != outcome->holds)
             return false;
     }
-    if (!check->alt)
-        return true;
-    uint64_t value = (result->values[0] << check->alt_shift) & check->alt_mask;
-    return alt_has(check->alt, value) || !slc_range_has(check->alt->range, value);
+    return !check->alt ||
+           alt_allows(check->alt, (result->values[0] << check->alt_shift) & check->alt_mask);
 }
 
 static bool test_allows(const struct slc_test *test, uint64_t other)
@@ -123,7 +133,7 @@ static bool test_allows(const struct slc_test *test, uint64_t other)
     uint64_t inputs[INS_EVAL_INPUTS];
 
     if (!test->eval)
-        return !alt_has(test->forbidden, test->address + (other - test->value) * test->scale);
+        return !is_forbidden(test->forbidden, test->address + (other - test->value) * test->scale);
     for (unsigned i = 0; i < INS_EVAL_INPUTS; i++)
         inputs[i] = test->varied >> i & 1 ? other : test->inputs[i];
     return !ins_eval_run(test->eval, inputs, test->flags, &result) ||

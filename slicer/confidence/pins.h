@@ -22,12 +22,20 @@ typedef uint32_t slc_pin;
 
 #define SLC_TESTS_MAX 48 /* of one byte: further ones say nothing */
 
-/* Values that are allowed, sorted, shared by tests. */
+/* Which values of a range are allowed, shared by tests. Those outside of it, and those in places from `judged` on, are
+ * not judged, and allowed. */
 struct slc_alt {
     uint32_t users;
+    uint32_t judged;
+    const struct slc_range *range;
+    uint64_t forbidden[]; /* bits */
+};
+
+/* Addresses that are not allowed, sorted. */
+struct slc_addresses {
+    uint32_t users;
     uint32_t count;
-    const struct slc_range *range; /* values outside of it are not judged, and allowed */
-    uint64_t values[];
+    uint64_t addresses[];
 };
 
 /* A condition on flags, and how it turned out. */
@@ -61,7 +69,7 @@ struct slc_test {
     /* Of an address: */
     uint64_t address;
     unsigned scale;
-    struct slc_alt *forbidden;
+    struct slc_addresses *forbidden;
 };
 
 struct slc_pins;
@@ -83,6 +91,7 @@ slc_pin slc_pin_test(struct slc_pins *pins, struct slc_test *test, unsigned byte
 struct slc_test *slc_test_new(struct slc_pins *pins, const struct slc_test *like);
 void slc_test_release(struct slc_pins *pins, struct slc_test *test);
 void slc_alt_release(struct slc_alt *alt);
+void slc_addresses_release(struct slc_addresses *addresses);
 
 /* ---- what is pinned at an instruction ---- */
 

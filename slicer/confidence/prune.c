@@ -17,29 +17,20 @@ struct wetdbg_profile {
     struct slc_ranges *ranges;
 };
 
-/* An instance of which something is known. */
-struct judged {
-    wetdbg_time time;
-    uint32_t pc_index;
-    float confidence; /* NEUTRAL: it has none */
-};
-
-#define NEUTRAL (-1.0f)
-
 /* Of one instruction address. */
 struct tally {
-    uint64_t judged; /* its instances, but neutral ones */
-    uint64_t neutral, certain;
+    uint64_t judged, certain; /* of its instances */
     double least;
 };
 
 struct wetdbg_prune {
     const struct wetdbg_slice *slice;
     struct wetdbg_prune_counts counts;
-    struct judged *judged; /* of the slice's instances, latest first */
-    size_t judged_count, judged_capacity;
     struct tally *tallies; /* by index in the code's pcs */
     uint32_t tally_capacity;
+    bool *has_value; /* by index in the code's lines: not only calls and jumps */
+    uint64_t *
+        *words; /* by interval: the instances that are left; NULL: all that the slice has there */
     struct wetdbg_prune_line *lines;
     struct wetdbg_set *kept;
 };
@@ -98,6 +89,28 @@ void wetdbg_profile_free(struct wetdbg_profile *profile)
 
 /* ---- instances ---- */
 
+static size_t word_bytes(const struct slc_share *share)
+{
+    return (size_t)((share->instructions + 63) / 64 * sizeof(uint64_t));
+}
+
+/* Takes an instance out of what is left. */
+static int take_out(struct wetdbg_prune *prune, wetdbg_time time)
+{
+    uint64_t k = wetdbg_interval_at(prune->slice->wet, time);
+    const struct slc_share *share = &prune->slice->shares[k];
+    uint64_t off = time - share->first_time;
+
+    if (!prune->words[k]) {
+        prune->words[k] = malloc(word_bytes(share) + sizeof(uint64_t));
+        if (!prune->words[k])
+            return -ENOMEM;
+        memcpy(prune->words[k], share->bits, word_bytes(share));
+    }
+    prune->words[k][off / 64] &= ~(UINT64_C(1) << off % 64);
+    return 0;
+}
+
 static int note_instance(void *to, wetdbg_time time, uint32_t pc_index, bool is_neutral,
                          double confidence)
 {
@@ -105,21 +118,32 @@ static int note_instance(void *to, wetdbg_time time, uint32_t pc_index, bool is_
 
     if (!wetdbg_slice_contains_time(prune->slice, time))
         return 0;
-    if (wd_grow(prune->judged, prune->judged_capacity, prune->judged_count + 1) ||
-        wd_grow_zeroed(prune->tallies, prune->tally_capacity, pc_index + 1))
+    if (wd_grow_zeroed(prune->tallies, prune->tally_capacity, pc_index + 1))
         return -ENOMEM;
     struct tally *tally = &prune->tallies[pc_index];
-    float kept = confidence >= 1 ? 1.0f : confidence > 0.999f ? 0.999f : (float)confidence;
-    prune->judged[prune->judged_count++] =
-        (struct judged){time, pc_index, is_neutral ? NEUTRAL : kept};
-    if (is_neutral) {
-        tally->neutral++;
-        return 0;
-    }
+    if (is_neutral) /* what it let run is right, and its line has more to say; or nothing has */
+        confidence = prune->has_value[prune->slice->code->pcs[pc_index].line];
     if (tally->judged == 0 || confidence < tally->least)
         tally->least = confidence;
     tally->judged++;
     tally->certain += confidence >= 1;
+    return confidence >= 1 ? take_out(prune, time) : 0;
+}
+
+/* Finds the lines that hold more than calls and jumps. */
+static int find_valued_lines(struct wetdbg_prune *prune, const struct slc_ranges *ranges)
+{
+    const struct wetdbg_slice *slice = prune->slice;
+
+    prune->has_value = calloc((size_t)slice->code->line_count + 1, sizeof(*prune->has_value));
+    if (!prune->has_value)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < slice->total_capacity && i < slice->code->pc_count; i++) {
+        const struct slc_profile *profile =
+            slice->totals[i].instances ? slc_ranges_find(ranges, slice->code->pcs[i].pc) : NULL;
+        if (profile && profile->info->klass != INS_CALL && profile->info->klass != INS_JMP)
+            prune->has_value[slice->code->pcs[i].line] = true;
+    }
     return 0;
 }
 
@@ -127,10 +151,8 @@ static int note_instance(void *to, wetdbg_time time, uint32_t pc_index, bool is_
 
 /* What lines have of their instructions. */
 struct line_tally {
-    bool has_value;
     double least;
-    uint64_t kept; /* but neutral instances */
-    uint64_t neutral;
+    uint64_t kept;
 };
 
 static void add_to_line(const struct wetdbg_prune *prune, struct line_tally *line,
@@ -140,15 +162,10 @@ static void add_to_line(const struct wetdbg_prune *prune, struct line_tally *lin
     const struct slc_count *total = &prune->slice->totals[pc_index];
     const struct tally *tally =
         pc_index < prune->tally_capacity ? &prune->tallies[pc_index] : &none;
-    uint64_t valued = total->instances - tally->neutral;
 
-    assert(tally->neutral + tally->judged <= total->instances);
-    line->neutral += tally->neutral;
-    if (!valued)
-        return;
-    line->has_value = true;
-    line->kept += valued - tally->certain;
-    if (tally->judged < valued)
+    assert(tally->judged <= total->instances);
+    line->kept += total->instances - tally->certain;
+    if (tally->judged < total->instances)
         line->least = 0;
     else if (tally->least < line->least)
         line->least = tally->least;
@@ -182,11 +199,7 @@ static int make_lines(struct wetdbg_prune *prune, struct line_tally *by_line)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++) {
         struct line_tally *line = &by_line[slice->order[i]];
-        if (!line->has_value)
-            line->least = 0;
         prune->lines[i] = (struct wetdbg_prune_line){&lines[i], line->least, line->kept};
-        if (line->least < 1) /* and what has no value of its own */
-            prune->lines[i].kept += line->neutral;
         prune->counts.kept_lines += line->least < 1;
     }
     prune->counts.lines = count;
@@ -195,27 +208,9 @@ static int make_lines(struct wetdbg_prune *prune, struct line_tally *by_line)
 
 /* ---- what is left ---- */
 
-/* Clears the bits of instances that are pruned. Judged ones of an interval lie together. */
-static void prune_part(const struct wetdbg_prune *prune, const struct line_tally *by_line,
-                       const struct slc_share *share, uint64_t *words, size_t *at)
-{
-    const struct slc_pc *pcs = prune->slice->code->pcs;
-
-    for (; *at < prune->judged_count && prune->judged[*at].time >= share->first_time; ++*at) {
-        const struct judged *judged = &prune->judged[*at];
-        uint64_t off = judged->time - share->first_time;
-        bool is_pruned = judged->confidence == NEUTRAL
-                             ? by_line[pcs[judged->pc_index].line].least >= 1
-                             : judged->confidence >= 1;
-        if (is_pruned)
-            words[off / 64] &= ~(UINT64_C(1) << off % 64);
-    }
-}
-
-static int make_set(struct wetdbg_prune *prune, const struct line_tally *by_line)
+static int make_set(struct wetdbg_prune *prune)
 {
     const struct wetdbg_slice *slice = prune->slice;
-    size_t at = 0;
     int err = 0;
 
     prune->kept = slc_set_new(slice->wet);
@@ -223,16 +218,9 @@ static int make_set(struct wetdbg_prune *prune, const struct line_tally *by_line
         return -ENOMEM;
     for (uint64_t k = slice->share_count; k-- > 0 && !err;) {
         const struct slc_share *share = &slice->shares[k];
-        size_t bytes = (share->instructions + 63) / 64 * sizeof(uint64_t);
-        if (!share->bits)
-            continue;
-        uint64_t *words = malloc(bytes + sizeof(uint64_t));
-        if (!words)
-            return -ENOMEM;
-        memcpy(words, share->bits, bytes);
-        prune_part(prune, by_line, share, words, &at);
-        err = slc_set_fill(prune->kept, k, words, share->instructions);
-        free(words);
+        if (share->bits)
+            err = slc_set_fill(prune->kept, k, prune->words[k] ? prune->words[k] : share->bits,
+                               share->instructions);
     }
     if (slice->has_fault) {
         prune->kept->has_fault = true;
@@ -252,7 +240,7 @@ static int finish(struct wetdbg_prune *prune)
     int err = by_line ? make_lines(prune, by_line) : -ENOMEM;
 
     if (!err)
-        err = make_set(prune, by_line);
+        err = make_set(prune);
     free(by_line);
     if (!err)
         qsort(prune->lines, prune->counts.lines, sizeof(*prune->lines), least_first);
@@ -310,6 +298,8 @@ static int judge(struct wetdbg_prune *prune, const struct wetdbg_prune_options *
     int err = good ? slc_session_tell_jumps(prune->slice->session) : -ENOMEM;
 
     if (!err)
+        err = find_valued_lines(prune, options->profile->ranges);
+    if (!err)
         err = slc_confidence(prune->slice->code, options->profile->ranges, &how, &counts);
     free(good);
     prune->counts.known = counts.pinned;
@@ -333,7 +323,8 @@ int wetdbg_prune(const struct wetdbg_slice *slice, const struct wetdbg_prune_opt
         return -ENOMEM;
     prune->slice = slice;
     prune->counts.instances = slice->counts.instances;
-    int err = judge(prune, options);
+    prune->words = calloc(slice->share_count + 1, sizeof(uint64_t *));
+    int err = prune->words ? judge(prune, options) : -ENOMEM;
     if (!err)
         err = finish(prune);
     prune->counts.seconds = wd_seconds() - start;
@@ -349,7 +340,10 @@ void wetdbg_prune_free(struct wetdbg_prune *prune)
     if (!prune)
         return;
     wetdbg_set_free(prune->kept);
-    free(prune->judged);
+    for (uint64_t k = 0; prune->words && k < prune->slice->share_count; k++)
+        free(prune->words[k]);
+    free(prune->words);
+    free(prune->has_value);
     free(prune->tallies);
     free(prune->lines);
     free(prune);
@@ -369,20 +363,6 @@ const struct wetdbg_prune_line *wetdbg_prune_lines(const struct wetdbg_prune *pr
 const struct wetdbg_set *wetdbg_prune_get_set(const struct wetdbg_prune *prune)
 {
     return prune->kept;
-}
-
-int wetdbg_prune_each_instance(const struct wetdbg_prune *prune, wetdbg_prune_instance_fn fn,
-                               void *arg)
-{
-    int result = 0;
-
-    for (size_t i = 0; i < prune->judged_count && !result; i++) {
-        const struct judged *judged = &prune->judged[i];
-        if (judged->confidence != NEUTRAL)
-            result = fn(arg, judged->time, prune->slice->code->pcs[judged->pc_index].pc,
-                        (double)judged->confidence);
-    }
-    return result;
 }
 
 /* ---- what is right if nobody says ---- */

@@ -53,11 +53,16 @@ static uint64_t *find_place(const struct slc_range *range, uint64_t value)
                                        !range->values[i] || range->values[i] == value)];
 }
 
-bool slc_range_has(const struct slc_range *range, uint64_t value)
+size_t slc_range_find(const struct slc_range *range, uint64_t value)
 {
+    size_t none = slc_range_places(range);
+
     if (value == 0)
-        return range->has_zero;
-    return range->capacity && *find_place(range, value) == value;
+        return range->has_zero ? range->capacity : none;
+    if (!range->capacity)
+        return none;
+    const uint64_t *place = find_place(range, value);
+    return *place ? (size_t)(place - range->values) : none;
 }
 
 /* Puts the values that are still of the sample into a table of that capacity. */
@@ -98,7 +103,7 @@ static int make_room(struct slc_ranges *ranges, struct slc_range *range)
 
 static int range_add(struct slc_ranges *ranges, struct slc_range *range, uint64_t value)
 {
-    if (slc_range_has(range, value) || !is_sampled(range, value))
+    if (slc_range_find(range, value) < slc_range_places(range) || !is_sampled(range, value))
         return 0;
     while (2 * (range->count + 1) > range->capacity || range->count >= SLC_RANGE_MAX) {
         if (range->level >= 62 || make_room(ranges, range))

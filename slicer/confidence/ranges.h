@@ -35,7 +35,8 @@ static inline bool slc_range_get(const struct slc_range *range, size_t i, uint64
     *value = i < range->capacity ? range->values[i] : 0;
     return i < range->capacity ? *value != 0 : range->has_zero;
 }
-bool slc_range_has(const struct slc_range *range, uint64_t value);
+/* Where a value is among them, or slc_range_places() if it is not there. */
+size_t slc_range_find(const struct slc_range *range, uint64_t value);
 
 /* What is known of one instruction address. */
 struct slc_profile {
