@@ -43,6 +43,7 @@ void wetdbg_slice_session_free(struct wetdbg_slice_session *session)
     for (unsigned i = 0; i < 2; i++)
         free(session->refusals[i].pops);
     slc_lengths_fini(&session->lengths);
+    slc_pops_fini(&session->pops);
     slc_channels_free(session->channels);
     free(session);
 }

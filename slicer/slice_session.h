@@ -17,6 +17,20 @@ enum slc_session_code {
     SLC_SESSION_CODES = 2 * SLC_CODE_KINDS,
 };
 
+/* Pops of saved registers of which forward slices asked whether their slot was pushed from their register;
+ * slicer/forward/pushed.c. All zero is empty. */
+struct slc_pops {
+    struct slc_known_pop {
+        wetdbg_time time;
+        bool is_pushed;
+    } * list;
+    uint32_t count, capacity;
+    struct wd_index by_time;
+};
+void slc_pops_fini(struct slc_pops *pops);
+bool slc_pops_find(const struct slc_pops *pops, wetdbg_time time, bool *is_pushed);
+int slc_pops_note(struct slc_pops *pops, wetdbg_time time, bool is_pushed); /* 0 or -ENOMEM */
+
 struct slc_channels;
 struct slc_stretch; /* slicer/scan/station.h */
 struct slc_stations;
@@ -56,6 +70,7 @@ struct wetdbg_slice_session {
     uint64_t taken;                  /* stretches that were taken over, ever */
     struct slc_refusals refusals[2]; /* [1]: of scans that follow the dynamic linker */
     struct slc_lengths lengths;
+    struct slc_pops pops;
     struct slc_channels *channels;            /* NULL until slc_session_channels() */
     bool has_told_jumps;                      /* the model knows where indirect jumps went */
     unsigned users;                           /* its holder, and each slice */

@@ -162,6 +162,7 @@ void slc_branches_remake(struct slc_branches *branches, const struct slc_want *m
     top->maker = *maker;
     top->serial = ++branches->serial;
     top->is_live = maker->distance != SLC_NOT_WANTED;
+    top->has_unmarked = false;
     top->function = 0;
 }
 
@@ -182,6 +183,7 @@ int slc_branches_note(struct slc_branches *branches, struct slc_branch_ids *ids,
     if (!top->is_live && distance == SLC_NOT_WANTED)
         return 0;
     top->is_live = true;
+    top->has_unmarked |= distance == SLC_NOT_WANTED;
     uint32_t branch = branch_id(ids, pc_index);
     if (branch == SLC_UNKNOWN ||
         wd_grow_zeroed(branches->cells, branches->cell_capacity, branch + 1))

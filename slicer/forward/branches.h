@@ -47,6 +47,7 @@ struct slc_call_frame {
     uint64_t serial;
     size_t first_kept;     /* its kept cells: from here to the next frame's */
     bool is_live;          /* something in it is marked by control */
+    bool has_unmarked;     /* a branch ran in it since it is whose dependents are not */
     bool is_signal;        /* what a handler returns to */
     struct slc_regs *regs; /* of a signal: before the handler; owned */
 };
@@ -91,6 +92,13 @@ int slc_branches_restart(struct slc_branches *branches, const struct slc_want *m
 /* A branch ran. 0 or -ENOMEM. */
 int slc_branches_note(struct slc_branches *branches, struct slc_branch_ids *ids, uint32_t pc_index,
                       wetdbg_time time, uint32_t distance);
+
+/* Whether all instances of the frame are marked by control. */
+static inline bool slc_branches_lets_all(const struct slc_branches *branches)
+{
+    const struct slc_call_frame *top = slc_branches_top(branches);
+    return top->maker.distance != SLC_NOT_WANTED && !top->has_unmarked;
+}
 
 /* The mark that instances of a class get by control now, or none. 0 or -ENOMEM. */
 int slc_branches_parent(const struct slc_branches *branches, struct slc_branch_ids *ids,

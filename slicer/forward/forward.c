@@ -14,9 +14,12 @@
 #include "common/array.h"
 #include "common/bisect.h"
 #include "common/clock.h"
+#include "slicer/forward/forward_memo.h"
 #include "slicer/forward/reached.h"
 #include "slicer/forward/sent.h"
 #include <wetdbg/errors.h>
+
+#define REPORT_EXECS (1u << 14)
 
 struct slc_fwd_task *slc_fwd_task(struct slc_forward *fwd, uint32_t number, int *err)
 {
@@ -246,6 +249,17 @@ static int pass_statements(struct slc_forward *fwd, struct slc_fwd_task *task,
     return err;
 }
 
+static void pass_end(struct slc_forward *fwd, struct slc_fwd_task *task,
+                     const struct wet_exec *exec, const struct slc_node *node,
+                     const struct slc_want *as_parent)
+{
+    task->last_slot =
+        node->exit_slot == SLC_UNKNOWN ? 0 : fwd->interval->slots[exec->slot_off + node->exit_slot];
+    task->last = node;
+    task->last_time = fwd->interval->first_time + exec->time_off + node->statement_count - 1;
+    task->last_mark = *as_parent;
+}
+
 static int pass_exec(struct slc_forward *fwd, const struct wet_exec *exec, wetdbg_time from)
 {
     wetdbg_time first = fwd->interval->first_time + exec->time_off;
@@ -268,20 +282,104 @@ static int pass_exec(struct slc_forward *fwd, const struct wet_exec *exec, wetdb
     if (!err)
         err = pass_statements(fwd, task, exec, node, &as_parent);
     fwd->slice->counts.scanned += node->statement_count;
-    task->last_slot =
-        node->exit_slot == SLC_UNKNOWN ? 0 : fwd->interval->slots[exec->slot_off + node->exit_slot];
-    task->last = node;
-    task->last_time = first + node->statement_count - 1;
-    task->last_mark = as_parent;
+    pass_end(fwd, task, exec, node, &as_parent);
     if (!err && fwd->follows_control && node->flags)
         err = pass_exit(fwd, task, node, task->last_slot, task->last_time, &as_parent);
     return err;
 }
 
+/* ---- runs of executions ---- */
+
+#define EARLY 8 /* executions: nodes and their memos do not fit into the nearer caches together */
+
+static inline void fetch_early(const struct slc_forward *fwd, size_t e)
+{
+    const struct wet_interval *interval = fwd->interval;
+    struct slc_node **nodes = fwd->code->nodes;
+
+    if (e + EARLY >= interval->exec_count)
+        return;
+    const struct wet_exec *exec = &interval->execs[e + EARLY], *next = exec - EARLY / 2,
+                          *soon = exec - 3 * EARLY / 4;
+    if (exec->node < fwd->code->node_limit) {
+        __builtin_prefetch(nodes[exec->node]);
+        __builtin_prefetch((const char *)nodes[exec->node] + 64);
+    }
+    __builtin_prefetch(interval->slots + exec->slot_off);
+    if (next->node < fwd->code->node_limit && nodes[next->node]) {
+        __builtin_prefetch(nodes[next->node]->glance);
+        __builtin_prefetch((const char *)nodes[next->node]->glance + 64);
+        __builtin_prefetch((const char *)nodes[next->node]->glance + 128);
+    }
+    if (soon->node < fwd->code->node_limit && nodes[soon->node] && nodes[soon->node]->glance) {
+        const char *memo = (const char *)nodes[soon->node]->glance->memos;
+        __builtin_prefetch(memo);
+        __builtin_prefetch(memo + 64);
+        __builtin_prefetch(memo + 128);
+    }
+}
+
+/* Up to this time nothing happens but instructions: no event before its last one, nothing of the source,
+ * no output. */
+static wetdbg_time quiet_until(struct slc_forward *fwd, wetdbg_time first)
+{
+    wetdbg_time event = next_event(fwd), start = next_start(fwd),
+                output = slc_reached_next(fwd, first);
+    wetdbg_time other = (start < output ? start : output) - 1;
+
+    return event < other ? event : other;
+}
+
+/* Whether what follows the task's last node is nothing but an instruction of the same function. */
+static inline bool goes_on(const struct slc_node *last, const struct slc_node *node)
+{
+    return last->flags & (SLC_NODE_CALL | SLC_NODE_RET) ||
+           (!(last->flags & SLC_NODE_INDIRECT) && last->function == node->function);
+}
+
+/* Passes executions from `e` on as long as one task runs plain nodes and nothing else happens. Returns the
+ * first one that is left. */
+static size_t run_execs(struct slc_forward *fwd, size_t e, int *err)
+{
+    const struct wet_interval *interval = fwd->interval;
+    const struct wet_exec *exec = &interval->execs[e];
+    uint32_t number = exec->task;
+    struct slc_fwd_task *task = number < EVQ_TASKS_MAX ? fwd->tasks[number] : NULL;
+    wetdbg_time until = quiet_until(fwd, interval->first_time + exec->time_off);
+    uint64_t scanned = 0;
+
+    if (!task || !task->last || next_event(fwd) < interval->first_time + exec->time_off)
+        return e;
+    for (size_t end = e + REPORT_EXECS; e < interval->exec_count && e < end && !*err; e++) {
+        exec = &interval->execs[e];
+        struct slc_node *node =
+            exec->node < fwd->code->node_limit ? fwd->code->nodes[exec->node] : NULL;
+        struct slc_want as_parent = slc_no_want();
+        if (exec->task != number || !node || !slc_fwd_is_fast(fwd, node) ||
+            (!fwd->follows_loader && (node->is_loader || task->last->is_loader)) ||
+            exec->time_off + (uint64_t)node->statement_count > interval->instructions ||
+            interval->first_time + exec->time_off + node->statement_count - 1 > until)
+            break;
+        fetch_early(fwd, e);
+        if (fwd->follows_control && !goes_on(task->last, node))
+            *err = pass_way(fwd, task, node);
+        if (*err || fwd->is_stale)
+            break;
+        if (!slc_branches_top(&task->branches)->function)
+            slc_branches_top(&task->branches)->function = node->function;
+        *err = slc_fwd_fast(fwd, task, exec, node, &as_parent);
+        scanned += node->statement_count;
+        pass_end(fwd, task, exec, node, &as_parent);
+        if (!*err && fwd->follows_control && node->flags)
+            *err = pass_exit(fwd, task, node, task->last_slot, task->last_time, &as_parent);
+    }
+    fwd->slice->counts.scanned += scanned;
+    return e;
+}
+
 /* ---- intervals ---- */
 
 #define REPORT_SECONDS 0.1
-#define REPORT_EXECS   (1u << 14)
 
 static int report(struct slc_forward *fwd, uint64_t scanned)
 {
@@ -331,14 +429,19 @@ static int pass_interval(struct slc_forward *fwd, const struct wet_interval *int
         if (interval->exec_count)
             skip_events(fwd, interval->first_time + interval->execs[e].time_off);
     }
-    for (; e < interval->exec_count && !err && !fwd->is_stale; e++) {
-        err = pass_exec(fwd, &interval->execs[e], from);
-        if (!err && e % REPORT_EXECS == REPORT_EXECS - 1)
-            err = report(fwd, done + interval->execs[e].time_off);
+    while (e < interval->exec_count && !err && !fwd->is_stale) {
+        size_t at = e, reported = e / REPORT_EXECS;
+        if (interval->first_time + interval->execs[e].time_off > from)
+            e = run_execs(fwd, e, &err);
+        if (e == at && !err)
+            err = pass_exec(fwd, &interval->execs[e++], from);
+        if (!err && e / REPORT_EXECS != reported)
+            err = report(fwd, done + interval->execs[e - 1].time_off);
     }
     if (!err)
         err = pass_events(fwd, UINT64_MAX);
     fwd->interval = NULL;
+    slc_fwd_memos_collect(fwd);
     slc_slice_turn_members(fwd->slice, interval);
     return err ? err : slc_slice_collect(fwd->slice);
 }
@@ -397,10 +500,6 @@ static void restart(struct slc_forward *fwd)
         }
         free(fwd->tasks[i]);
         fwd->tasks[i] = NULL;
-    }
-    for (uint32_t i = 0; i < fwd->code->node_limit; i++) {
-        slc_glance_free(fwd->glances[i]);
-        fwd->glances[i] = NULL;
     }
     slc_branch_ids_fini(&fwd->ids);
     slc_saves_fini(&fwd->saves);
@@ -468,8 +567,7 @@ int wetdbg_slice_forward(struct wetdbg *wet, const struct wetdbg_criterion *sour
     fwd.code = fwd.slice->code;
     set_kinds(&fwd, options);
     struct wetdbg_criterion *crash = NULL;
-    fwd.glances = calloc((size_t)fwd.code->node_limit + 1, sizeof(struct slc_glance *));
-    err = fwd.glances ? slc_reached_init(&fwd, &crash) : -ENOMEM;
+    err = slc_reached_init(&fwd, &crash);
     if (!err && fwd.follows_control)
         err = slc_session_tell_jumps(fwd.slice->session);
     if (!err)
@@ -479,7 +577,6 @@ int wetdbg_slice_forward(struct wetdbg *wet, const struct wetdbg_criterion *sour
     wetdbg_criterion_free(crash);
     slc_reached_fini(&fwd);
     free(fwd.starts);
-    free(fwd.glances);
     if (err) {
         wetdbg_slice_free(fwd.slice);
         return err;

@@ -14,12 +14,12 @@
 
 #include "slicer/criteria/criterion.h"
 #include "slicer/forward/branches.h"
-#include "slicer/forward/glance.h"
 #include "slicer/forward/saves.h"
 #include "slicer/scan/call_uses.h"
 #include "slicer/slice_priv.h"
 
-struct slc_bracket; /* slicer/forward/linker.c */
+struct slc_fwd_memo; /* slicer/forward/forward_memo.h */
+struct slc_bracket;  /* slicer/forward/linker.c */
 
 /* A task's last system call. */
 struct slc_fwd_call {
@@ -58,6 +58,21 @@ struct slc_sent {
     uint64_t last_event;     /* ... and the last one that is known to */
 };
 
+/* Who wrote the slots of some pops last; slicer/forward/pushed.c. */
+#define SLC_POP_SLOTS 8
+struct slc_pop_search {
+    wetdbg_time exec;    /* when their execution began; 0: none */
+    wetdbg_time time;    /* what was written before it counts */
+    uint64_t first_slot; /* the others follow */
+    uint64_t k;          /* interval that the search has come to */
+    size_t end;          /* its executions from here on have been seen; 0: all */
+    struct slc_writer {
+        bool is_known, is_lost; /* lost: intervals were passed over that may have written it */
+        int8_t reg;             /* that was pushed; -1: something else was written */
+        uint32_t task;
+    } writers[SLC_POP_SLOTS];
+};
+
 /* Something of the source. */
 struct slc_start {
     wetdbg_time time;
@@ -81,9 +96,9 @@ struct slc_forward {
     struct slc_memory memory;
     struct slc_saves saves;
     struct slc_sent sent;
+    struct slc_pop_search pop_search;
     struct slc_fwd_task *tasks[EVQ_TASKS_MAX];
     struct slc_branch_ids ids;
-    struct slc_glance **glances; /* by id of the node; NULL until it ran */
     bool follows_data, follows_address, follows_control;
     bool follows_loader;
     bool is_stale;            /* control classes changed: another pass is needed */
@@ -94,9 +109,10 @@ struct slc_forward {
     struct slc_output *outputs; /* calls that put something out, in order of time */
     size_t output_count, output_at;
     const struct wet_interval *interval;
-    uint64_t *bits;  /* the interval's members; NULL if there are none yet */
-    size_t event_at; /* the interval's next event */
-    double reported; /* when progress was told of last; wd_seconds() */
+    uint64_t *bits;                  /* the interval's members; NULL if there are none yet */
+    struct slc_fwd_memo *used_memos; /* whose counts have not been collected */
+    size_t event_at;                 /* the interval's next event */
+    double reported;                 /* when progress was told of last; wd_seconds() */
 };
 
 /* NULL with -ENOMEM or -WETDBG_ERR_CORRUPT in *err. */
@@ -144,6 +160,9 @@ bool slc_fwd_is_fast(const struct slc_forward *fwd, const struct slc_node *node)
 int slc_fwd_fast(struct slc_forward *fwd, struct slc_fwd_task *task, const struct wet_exec *exec,
                  struct slc_node *node, struct slc_want *as_parent);
 
+/* A compiled instruction stores: of the bytes those in `bytes` are marked then. 0 or -ENOMEM. */
+int slc_fwd_store(struct slc_memory *memory, uint64_t address, unsigned size, uint64_t bytes);
+
 /* Passes what happened outside the instructions; slicer/forward/outside.c. */
 int slc_fwd_event(struct slc_forward *fwd, const struct wet_event *event, size_t index);
 
@@ -162,6 +181,8 @@ int slc_fwd_control(struct slc_forward *fwd, struct slc_fwd_task *task, uint32_t
 struct slc_saving {
     uint64_t slot; /* 1 if it has none */
     wetdbg_time time;
+    const struct slc_node *node;
+    uint32_t statement;
     uint32_t task;
     unsigned reg; /* enum ins_gpr */
 };

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "slicer/forward/forward.h"
+#include "slicer/forward/forward_memo.h"
 
 #define WORDS(op) ((op)->flags & SLC_OP_NARROW ? 1u : 4u)
 
@@ -16,8 +16,10 @@ struct pass {
     const struct wet_exec *exec;
     const struct slc_node *node;
     const uint64_t *slots;
-    uint32_t klass; /* whose parent was asked for last, or SLC_UNKNOWN */
-    bool is_let;    /* ... and instances of it are marked by it */
+    struct slc_fwd_draft *draft; /* NULL: nothing is written down */
+    uint32_t klass;              /* whose parent was asked for last, or SLC_UNKNOWN */
+    bool is_let;                 /* ... and instances of it are marked by it */
+    bool is_parent;              /* what the last instruction lets run is marked */
 };
 
 bool slc_fwd_is_fast(const struct slc_forward *fwd, const struct slc_node *node)
@@ -27,30 +29,11 @@ bool slc_fwd_is_fast(const struct slc_forward *fwd, const struct slc_node *node)
 
 /* ---- step 1 ---- */
 
-/* Marked bytes among `size` up to 64 from an address on; bit i is byte i. */
-static inline uint64_t marked_bytes(const struct slc_memory *memory, uint64_t address,
-                                    unsigned size)
-{
-    const struct slc_page *page = slc_page_find(memory, address >> SLC_PAGE_BITS);
-    unsigned off = address % SLC_PAGE_BYTES, bit = off % 64;
-    uint64_t found = page ? page->bytes[off / 64] >> bit : 0;
-
-    if (bit + size > 64) {
-        if (off / 64 == SLC_PAGE_BYTES / 64 - 1) {
-            page = slc_page_find(memory, (address >> SLC_PAGE_BITS) + 1);
-            found |= page ? page->bytes[0] << (64 - bit) : 0;
-        } else {
-            found |= page ? page->bytes[off / 64 + 1] << (64 - bit) : 0;
-        }
-    }
-    return found & UINT64_MAX >> (64 - size);
-}
-
 static bool sees_loads(const struct pass *pass, const struct slc_op *op, unsigned loads)
 {
     for (; loads; loads &= loads - 1) {
         unsigned m = (unsigned)__builtin_ctz(loads);
-        if (marked_bytes(&pass->fwd->memory, pass->slots[op->slot + m], op->load_bytes[m]))
+        if (slc_memory_mask(&pass->fwd->memory, pass->slots[op->slot + m], op->load_bytes[m]))
             return true;
     }
     return false;
@@ -81,8 +64,8 @@ static uint64_t marked_source(const struct pass *pass, const struct slc_op *op,
     uint64_t bytes = 0;
 
     if (move->from_memory)
-        return marked_bytes(&pass->fwd->memory, pass->slots[op->slot + move->operand],
-                            op->load_bytes[move->operand]);
+        return slc_memory_mask(&pass->fwd->memory, pass->slots[op->slot + move->operand],
+                               op->load_bytes[move->operand]);
     const struct slc_shape *shape = slc_shape_of(move->from);
     for (unsigned p = 0; p < shape->count; p++)
         bytes |= (uint64_t)slc_regs_value_mask(regs, move->from + p) << shape->start[p];
@@ -169,17 +152,41 @@ static uint64_t stored_bytes(const struct slc_op *op, const struct seen *seen)
     return bytes;
 }
 
-static int define_memory(struct slc_forward *fwd, const struct slc_op *op, uint64_t address,
-                         uint64_t bytes)
+/* The same of bytes of one word, of a page that there is. */
+static inline void store_word(struct slc_memory *memory, struct slc_page *page, uint64_t address,
+                              unsigned size, uint64_t bytes)
 {
-    struct slc_memory *memory = &fwd->memory;
+    unsigned off = address % 64, group = address % SLC_PAGE_BYTES / 64;
+    uint64_t *word = &page->bytes[group], was = *word;
 
-    if (slc_memory_wants(memory, address, op->store_bytes)) {
-        slc_saves_end(memory, address, op->store_bytes);
-        if (marked_bytes(memory, address, op->store_bytes) & ~bytes)
-            slc_memory_drop(memory, address, op->store_bytes);
+    if (slc_page_slots_among(page, group, off, size))
+        slc_saves_end(memory, address, size);
+    *word = (was & ~(UINT64_MAX >> (64 - size) << off)) | bytes << off;
+    memory->word_count += (uint64_t)(*word != 0) - (uint64_t)(was != 0);
+}
+
+int slc_fwd_store(struct slc_memory *memory, uint64_t address, unsigned size, uint64_t bytes)
+{
+    struct slc_page *page = slc_page_find(memory, address >> SLC_PAGE_BITS);
+
+    if (page && address % 64 + size <= 64) {
+        store_word(memory, page, address, size, bytes);
+        return 0;
+    }
+    if (slc_memory_wants(memory, address, size)) {
+        slc_saves_end(memory, address, size);
+        if (slc_memory_mask(memory, address, size) & ~bytes)
+            slc_memory_drop(memory, address, size);
     }
     return slc_memory_add_bytes(memory, address, bytes);
+}
+
+static int define_memory(const struct pass *pass, const struct slc_op *op, uint64_t bytes)
+{
+    if (pass->draft)
+        slc_fwd_draft_step(pass->draft,
+                           (struct slc_fwd_step){bytes, op->store_slot, op->store_bytes, -1});
+    return slc_fwd_store(&pass->fwd->memory, pass->slots[op->store_slot], op->store_bytes, bytes);
 }
 
 static int count_member(struct slc_forward *fwd, const struct slc_op *op, wetdbg_time time)
@@ -215,6 +222,11 @@ static int pass_pop(const struct pass *pass, const struct slc_op *op, uint32_t s
 static int pass_push(const struct pass *pass, const struct slc_op *op, uint32_t s, bool is_marked)
 {
     const struct slc_saving push = slc_fwd_saving(pass->fwd, pass->exec, pass->node, s, op->pushed);
+
+    if (pass->draft && is_marked) {
+        uint64_t word = slc_saves_word(&pass->task->regs, push.reg);
+        slc_fwd_draft_step(pass->draft, (struct slc_fwd_step){word, op->store_slot, 8, op->pushed});
+    }
     return slc_fwd_push(pass->fwd, pass->task, &push, is_marked);
 }
 
@@ -257,6 +269,8 @@ static int pass_plain(struct pass *pass, struct slc_op *op, uint32_t s, bool is_
             if (possible >> f & 1)
                 see_way(pass, op, f, &seen);
     }
+    if (seen.any && pass->draft)
+        pass->draft->members |= UINT64_C(1) << s;
     if (seen.any && !err)
         err = count_member(fwd, op, fwd->interval->first_time + pass->exec->time_off + s);
     *is_parent = is_let;
@@ -267,7 +281,7 @@ static int pass_plain(struct pass *pass, struct slc_op *op, uint32_t s, bool is_
     if (op->popped >= 0)
         save = find_save(pass, op, s);
     if (op->flags & SLC_OP_STORE && !err)
-        err = define_memory(fwd, op, pass->slots[op->store_slot], stored_bytes(op, &seen));
+        err = define_memory(pass, op, stored_bytes(op, &seen));
     define_registers(regs, op, &seen);
     if (op->popped >= 0 && !err)
         err = pass_pop(pass, op, s, save, (seen.ways | seen.moves) != 0);
@@ -276,31 +290,25 @@ static int pass_plain(struct pass *pass, struct slc_op *op, uint32_t s, bool is_
 
 /* ---- a glance at all of it ---- */
 
-static struct slc_glance *glance_at(struct slc_forward *fwd, uint32_t id,
-                                    const struct slc_node *node)
+/* Control classes of the node whose instances are marked: bit c, and the last bit for all beyond. */
+static unsigned lets_of(struct pass *pass, struct slc_glance *glance, struct slc_node *node,
+                        int *err)
 {
-    if (id >= fwd->code->node_limit)
-        return NULL;
-    if (!fwd->glances[id])
-        fwd->glances[id] = slc_glance_make(node);
-    return fwd->glances[id];
-}
-
-/* Whether something of the node is marked by control. */
-static bool lets_any(struct pass *pass, struct slc_glance *glance, struct slc_node *node, int *err)
-{
+    unsigned lets = 0;
     struct slc_forward *fwd = pass->fwd;
     struct slc_want mark;
 
     if (!glance->classes && (*err = slc_glance_classes(glance, fwd->code, node)))
-        return false;
+        return 0;
+    if (slc_branches_lets_all(&pass->task->branches))
+        return glance->all_lets;
     for (unsigned c = 0; c < glance->class_count && !*err; c++) {
         *err = slc_branches_parent(&pass->task->branches, &fwd->ids, fwd->code, glance->classes[c],
                                    &mark);
         if (mark.distance != SLC_NOT_WANTED)
-            return true;
+            lets |= 1u << (c < 31 ? c : 31);
     }
-    return false;
+    return lets;
 }
 
 static inline bool meets_marks(const struct pass *pass, const struct slc_glance *glance)
@@ -318,11 +326,19 @@ static inline bool meets_marks(const struct pass *pass, const struct slc_glance 
     return false;
 }
 
+/* How dependents of a statement are marked. */
+static struct slc_want parent_mark(const struct pass *pass, uint32_t s)
+{
+    return (struct slc_want){.user = pass->fwd->interval->first_time + pass->exec->time_off + s,
+                             .distance = 1,
+                             .edge = WETDBG_EDGE_CONTROL,
+                             .location = INS_LOC_COUNT};
+}
+
 static int pass_all(struct pass *pass, struct slc_node *node, bool is_live,
                     struct slc_want *as_parent)
 {
     struct slc_forward *fwd = pass->fwd;
-    wetdbg_time first = fwd->interval->first_time + pass->exec->time_off;
     int err = 0;
 
     for (uint32_t s = 0; s < node->statement_count && !err; s++) {
@@ -335,28 +351,62 @@ static int pass_all(struct pass *pass, struct slc_node *node, bool is_live,
         }
         err = pass_plain(pass, op, s, is_live, &is_parent);
         *as_parent = slc_no_want();
+        pass->is_parent = is_parent;
         if (is_parent && fwd->follows_control)
-            *as_parent = (struct slc_want){.user = first + s,
-                                           .distance = 1,
-                                           .edge = WETDBG_EDGE_CONTROL,
-                                           .location = INS_LOC_COUNT};
+            *as_parent = parent_mark(pass, s);
     }
     return err;
+}
+
+/* Passes an execution by its node's memos, of which it makes one if there is none of its key. */
+static int pass_known(struct pass *pass, struct slc_node *node, unsigned lets, bool is_live,
+                      struct slc_want *as_parent)
+{
+    struct slc_forward *fwd = pass->fwd;
+    struct slc_fwd_draft draft;
+    struct slc_fwd_key key;
+
+    struct slc_fwd_memo *memo = NULL;
+    bool is_whole = slc_fwd_is_only_whole(node->glance, lets);
+
+    if (is_whole)
+        memo = node->glance->whole;
+    if (!memo && !slc_fwd_key(fwd, pass->task, node->glance, node, pass->exec, lets, &key))
+        return pass_all(pass, node, is_live, as_parent);
+    if (!is_whole)
+        memo = slc_fwd_memo_find(node->glance, &key);
+    if (memo) {
+        if (memo->is_parent && fwd->follows_control)
+            *as_parent = parent_mark(pass, node->statement_count - 1);
+        return slc_fwd_memo_apply(fwd, pass->task, node->glance, pass->exec, memo);
+    }
+    draft.is_void = false;
+    draft.members = draft.step_count = 0;
+    pass->draft = &draft;
+    int err = pass_all(pass, node, is_live, as_parent);
+    return err ? err
+               : slc_fwd_memo_keep(node->glance, node, &pass->task->regs, &key, &draft,
+                                   pass->is_parent);
 }
 
 int slc_fwd_fast(struct slc_forward *fwd, struct slc_fwd_task *task, const struct wet_exec *exec,
                  struct slc_node *node, struct slc_want *as_parent)
 {
-    struct pass pass = {fwd,         task, exec, node, fwd->interval->slots + exec->slot_off,
-                        SLC_UNKNOWN, false};
+    struct pass pass = {.fwd = fwd,
+                        .task = task,
+                        .exec = exec,
+                        .node = node,
+                        .slots = fwd->interval->slots + exec->slot_off,
+                        .klass = SLC_UNKNOWN};
     bool is_live = fwd->follows_control && slc_branches_top(&task->branches)->is_live;
-    struct slc_glance *glance = glance_at(fwd, exec->node, node);
     int err = 0;
 
-    if (!glance)
+    if (!node->glance && !(node->glance = slc_glance_make(node)))
         return -ENOMEM;
-    if (glance->is_plain && !meets_marks(&pass, glance) &&
-        !(is_live && lets_any(&pass, glance, node, &err)))
+    unsigned lets = is_live ? lets_of(&pass, node->glance, node, &err) : 0;
+    if (err || (node->glance->is_plain && !lets && !meets_marks(&pass, node->glance)))
         return err;
+    if (node->glance->is_fit && fwd->follows_data)
+        return pass_known(&pass, node, lets, is_live, as_parent);
     return pass_all(&pass, node, is_live, as_parent);
 }

@@ -32,8 +32,20 @@ static int make_room(struct slc_saves *saves)
     return 0;
 }
 
-int slc_saves_push(struct slc_saves *saves, struct slc_memory *memory, const struct slc_regs *regs,
-                   uint32_t task, unsigned reg, uint64_t slot)
+uint32_t slc_saves_word(const struct slc_regs *regs, unsigned reg)
+{
+    uint32_t word = 0;
+
+    for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
+        unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * reg + p;
+        word |= slc_regs_value_mask(regs, loc) << slc_gpr_shape.start[p];
+        word |= (uint32_t)ins_regset_has(&regs->address, loc) << (8 + p);
+    }
+    return word;
+}
+
+int slc_saves_put(struct slc_saves *saves, struct slc_memory *memory, uint32_t task, unsigned reg,
+                  uint64_t slot, uint32_t word)
 {
     assert(slot % 8 == 0 && reg < INS_GPR_COUNT);
     if (make_room(saves) || slc_memory_mark_slot(memory, slot))
@@ -42,11 +54,24 @@ int slc_saves_push(struct slc_saves *saves, struct slc_memory *memory, const str
     if (!*place)
         *place = ++saves->count;
     struct slc_save *save = &saves->saves[*place - 1];
-    *save = (struct slc_save){.slot = slot, .task = task, .reg = (uint8_t)reg};
+    save->slot = slot;
+    save->task = task;
+    save->reg = (uint8_t)reg;
+    save->values = (uint8_t)word;
+    save->addresses = (uint8_t)(word >> 8);
+    return 0;
+}
+
+int slc_saves_push(struct slc_saves *saves, struct slc_memory *memory, const struct slc_regs *regs,
+                   uint32_t task, unsigned reg, uint64_t slot)
+{
+    int err = slc_saves_put(saves, memory, task, reg, slot, slc_saves_word(regs, reg));
+
+    if (err || !regs->wants)
+        return err;
+    struct slc_save *save = &saves->saves[*place_of(saves, slot) - 1];
     for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
         unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * reg + p;
-        save->values |= (uint8_t)(slc_regs_value_mask(regs, loc) << slc_gpr_shape.start[p]);
-        save->addresses |= (uint8_t)(ins_regset_has(&regs->address, loc) << p);
         save->value[p] = *slc_regs_value(regs, loc);
         save->address[p] = *slc_regs_address(regs, loc);
     }

@@ -32,6 +32,17 @@ void slc_saves_fini(struct slc_saves *saves);
 int slc_saves_push(struct slc_saves *saves, struct slc_memory *memory, const struct slc_regs *regs,
                    uint32_t task, unsigned reg, uint64_t slot);
 
+/* What of a register is marked, as one word: of its bytes and, from bit 8, of its pieces as addresses. */
+uint32_t slc_saves_word(const struct slc_regs *regs, unsigned reg);
+static inline uint32_t slc_save_word(const struct slc_save *save)
+{
+    return save->values | (uint32_t)save->addresses << 8;
+}
+
+/* The same as slc_saves_push() of such a word, where nobody asks who marked it. */
+int slc_saves_put(struct slc_saves *saves, struct slc_memory *memory, uint32_t task, unsigned reg,
+                  uint64_t slot, uint32_t word);
+
 /* The note of a slot whose mark stands, if it is of that register and task; or NULL. */
 const struct slc_save *slc_saves_find(const struct slc_saves *saves, struct slc_memory *memory,
                                       uint32_t task, unsigned reg, uint64_t slot);

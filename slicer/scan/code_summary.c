@@ -16,6 +16,7 @@
 
 #include "common/array.h"
 #include "common/hash.h"
+#include "slicer/forward/glance.h"
 #include "slicer/scan/station.h"
 #include "slicer/slice_session.h"
 #include <wetdbg/errors.h>
@@ -51,6 +52,7 @@ static void node_free(struct slc_node *node)
     free(node->pc_index);
     free(node->pushed);
     slc_memos_free(&node->memos);
+    slc_glance_free(node->glance);
     slc_op_list_free(&node->compiled);
     free(node);
 }
@@ -87,6 +89,8 @@ void slc_code_forget(struct slc_code *code)
         if (!code->nodes[i])
             continue;
         slc_memos_free(&code->nodes[i]->memos);
+        slc_glance_free(code->nodes[i]->glance);
+        code->nodes[i]->glance = NULL;
         for (uint32_t s = 0; s < code->nodes[i]->statement_count; s++)
             code->nodes[i]->compiled.ops[s].klass = SLC_UNKNOWN;
     }

@@ -19,6 +19,8 @@
 
 #define SLC_UNKNOWN UINT32_MAX
 
+struct slc_glance;
+
 enum slc_node_flag {
     SLC_NODE_CALL = 1,     /* the last instruction calls */
     SLC_NODE_RET = 2,      /* ... returns */
@@ -42,22 +44,23 @@ struct slc_node {
     uint32_t flags;
     uint32_t statement_count;
     uint32_t store_count;
-    bool is_loader;               /* in the dynamic linker's module */
-    bool is_resolver;             /* ... and in what might be its lazy-binding resolver */
-    bool is_entry;                /* node's pc is its function's start */
-    bool is_cold;                 /* the function is a split-off part of another one */
-    bool has_pops;                /* of saved registers */
-    bool is_unwinder;             /* it is one of those that carry exceptions to their handlers */
-    uint64_t function;            /* start of the function that holds node's pc; 0 if unknown */
+    uint32_t exit_slot; /* of the return address that the last instruction writes or reads, or
+                         * SLC_UNKNOWN */
+    bool is_loader;     /* in the dynamic linker's module */
+    bool is_resolver;   /* ... and in what might be its lazy-binding resolver */
+    bool is_entry;      /* node's pc is its function's start */
+    bool is_cold;       /* the function is a split-off part of another one */
+    bool has_pops;      /* of saved registers */
+    bool is_unwinder;   /* it is one of those that carry exceptions to their handlers */
+    uint64_t function;  /* start of the function that holds node's pc; 0 if unknown */
     uint64_t last_pc, branch_bit; /* slc_pc_bit() of last_pc */
+    struct slc_glance *glance;    /* slicer/forward/glance.h; NULL: no forward pass met it */
     struct slc_store *stores;
     struct slc_op_list compiled; /* as memos */
     const struct wet_node *wet;
     uint32_t *pc_index; /* of each statement: into code's pcs */
     int8_t *pushed;     /* of each statement: see slc_pushed_register() */
     int8_t *popped;
-    uint32_t exit_slot; /* of the return address that the last instruction writes or reads, or
-                         * SLC_UNKNOWN */
 };
 
 /* Instances of one instruction address. */

@@ -264,6 +264,25 @@ static inline struct slc_page *slc_page_find(const struct slc_memory *memory, ui
     }
 }
 
+/* Which of `size` bytes, up to 64, from an address on are wanted: bit i is byte i. */
+static inline uint64_t slc_memory_mask(const struct slc_memory *memory, uint64_t address,
+                                       unsigned size)
+{
+    const struct slc_page *page = slc_page_find(memory, address >> SLC_PAGE_BITS);
+    unsigned off = address % SLC_PAGE_BYTES, bit = off % 64;
+    uint64_t found = page ? page->bytes[off / 64] >> bit : 0;
+
+    if (bit + size > 64) {
+        if (off / 64 == SLC_PAGE_BYTES / 64 - 1) {
+            page = slc_page_find(memory, (address >> SLC_PAGE_BITS) + 1);
+            found |= page ? page->bytes[0] << (64 - bit) : 0;
+        } else {
+            found |= page ? page->bytes[off / 64 + 1] << (64 - bit) : 0;
+        }
+    }
+    return found & UINT64_MAX >> (64 - size);
+}
+
 bool slc_memory_wants_long(struct slc_memory *memory, uint64_t address, uint64_t size);
 
 /* Whether a byte or a slot in [address, address + size) is wanted. The hot test of a scan. */
