@@ -4,6 +4,7 @@
  * measure regenerate FILE.wet      all intervals run again, last to first
  * measure dependences TRACE        all dependences of a run found, and thrown away
  * measure slices FILE.wet COUNT    backward slices of COUNT instances spread over the run: cold, warm
+ * measure forward FILE.wet COUNT   the same of forward slices
  * measure sets FILE.wet            two slices from near the end put together; and a chop, against its slices
  *
  * What bench/run cannot time from outside. Each prints one JSON object. A *cold* slice is the
@@ -112,7 +113,10 @@ static int dependences_measure(const char *path)
     return err;
 }
 
-/* The slice of all that the instruction at a time used. */
+/* Which slices are measured. */
+static bool is_forward;
+
+/* The slice of all that the instruction at a time used, or of what depends on it. */
 static int slice_one(struct wetdbg *wet, struct wetdbg_slice_session *session, wetdbg_time time,
                      uint64_t *instances)
 {
@@ -123,7 +127,8 @@ static int slice_one(struct wetdbg *wet, struct wetdbg_slice_session *session, w
 
     if (err)
         return err;
-    err = wetdbg_slice_backward(wet, criterion, &options, &slice);
+    err = (is_forward ? wetdbg_slice_forward : wetdbg_slice_backward)(wet, criterion, &options,
+                                                                      &slice);
     if (!err) {
         *instances = wetdbg_slice_get_counts(slice)->instances;
         wetdbg_slice_free(slice);
@@ -342,19 +347,20 @@ int main(int argc, char **argv)
     unsigned count = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
     int err = -WETDBG_ERR_USAGE;
 
+    is_forward = !strcmp(what, "forward");
     if (!strcmp(what, "open") && argc == 3)
         err = open_measure(argv[2]);
     else if (!strcmp(what, "regenerate") && argc == 3)
         err = regenerate_measure(argv[2]);
     else if (!strcmp(what, "dependences") && argc == 3)
         err = dependences_measure(argv[2]);
-    else if (!strcmp(what, "slices") && argc == 4 && count && count <= SLICES_MAX)
+    else if ((!strcmp(what, "slices") || is_forward) && argc == 4 && count && count <= SLICES_MAX)
         err = slices_measure(argv[2], count);
     else if (!strcmp(what, "sets") && argc == 3)
         err = sets_measure(argv[2]);
     else
         wetdbg_fail(err, "usage: measure open|regenerate|sets FILE.wet, dependences TRACE, or "
-                         "slices FILE.wet COUNT");
+                         "slices|forward FILE.wet COUNT");
     if (err)
         fprintf(stderr, "measure: %s\n", wetdbg_error(err));
     return cli_exit_status(err);
