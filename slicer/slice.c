@@ -536,9 +536,8 @@ static int keep_nearest(void *arg, const struct wetdbg_slice_instance *instance)
     return 0;
 }
 
-/* The record of a member's time; members of a share are sorted, latest first. */
-static const struct slc_member *find_member(const struct wetdbg_slice *slice, wetdbg_time time,
-                                            const struct slc_share **found)
+const struct slc_member *slc_slice_find(const struct wetdbg_slice *slice, wetdbg_time time,
+                                        const struct slc_share **found)
 {
     const struct slc_share *share = &slice->shares[wetdbg_interval_at(slice->wet, time)];
     size_t at =
@@ -590,7 +589,7 @@ static int build_path(const struct wetdbg_slice *slice, const struct wetdbg_slic
             continue;
         }
         const struct slc_member *member =
-            is_fault ? NULL : find_member(slice, user->parent, &share);
+            is_fault ? NULL : slc_slice_find(slice, user->parent, &share);
         if (!is_fault && (!member || member->distance != i)) {
             wetdbg_time missing = user->parent;
             free(path);

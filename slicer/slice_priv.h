@@ -84,6 +84,11 @@ int slc_slice_add_fault(struct wetdbg_slice *slice, wetdbg_time time, uint64_t p
 
 int slc_slice_add_initial(struct wetdbg_slice *slice, const struct wetdbg_slice_initial *initial);
 
+/* The record of a member's time (record_parents), and the share that it is in; NULL if there is none. Members of a
+ * share are sorted, latest first. `time` is one of the run. */
+const struct slc_member *slc_slice_find(const struct wetdbg_slice *slice, wetdbg_time time,
+                                        const struct slc_share **found);
+
 /* Sorts and counts; after the last pass. */
 int slc_slice_finish(struct wetdbg_slice *slice);
 

@@ -71,7 +71,8 @@ static int run_form(struct cli_session *session, const char *name, const struct 
                     int (*make)(struct cli_session *, const struct cli_args *, struct cli_made *),
                     const struct value *value, struct cli_made *made)
 {
-    static const char *const shown[] = {"instances", "limit", "all"};
+    static const char *const shown[] = {"instances", "unfold", "limit", "all",
+                                        "stats",     "tree",   "dot",   "svg"};
     struct cli_args args;
     int err = cli_args_parse(&args, name, syntax, value->count - 1, value->words + 1);
     if (err)

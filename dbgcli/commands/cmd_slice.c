@@ -6,9 +6,12 @@
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/origin_place.h"
+#include "dbgcli/commands/slice_drawing.h"
 #include "dbgcli/commands/slice_initials.h"
 #include "dbgcli/commands/slice_made.h"
 #include "dbgcli/commands/slice_reached.h"
+#include "dbgcli/commands/slice_stats.h"
+#include "dbgcli/commands/slice_tree.h"
 #include "dbgcli/commands/slice_view.h"
 #include "dbgcli/commands/slicing.h"
 #include "dbgcli/nav/place.h"
@@ -23,6 +26,10 @@ static const struct cli_option options[] = {
     {"unfold", 0, NULL, "with --instances, each one, not those of an instruction as one row"},
     {"limit", 0, "N", "at most N lines (40) and, unfolded, at most N instances of each; 0: all"},
     {"all", 0, NULL, "every line, also of libraries, and what only called others"},
+    {"stats", 0, NULL, "how many instances by kind, module and function, in place of lines"},
+    {"tree", 0, NULL, "as a tree of what gave something to what, which 'expand N' unfolds"},
+    {"dot", 0, "FILE", "also write the nearest lines (60, --limit N) as a graph for Graphviz"},
+    {"svg", 0, "FILE", "... and as Graphviz draws it"},
     {"from-write", 0, NULL,
      "of output, from the call that wrote it; else from its buffer's filling"},
     {"no-exits", 0, NULL, "what decided not to exit, abort or longjmp controls nothing"},
@@ -72,6 +79,13 @@ struct request {
     struct wetdbg_slice_options how;
 };
 
+/* How it is shown, but for what struct cli_slice_view says. */
+struct manner {
+    bool has_stats, is_tree;
+    const char *dot_path, *svg_path; /* or NULL */
+    size_t drawn;                    /* nodes at most; 0: all */
+};
+
 /* What came of it. */
 struct answer {
     enum direction direction;
@@ -118,8 +132,15 @@ static int parse(const struct cli_args *args, struct request *request)
     int err = parse_operands(args, request);
     if (!err)
         err = cli_kinds_from(args, &request->how.kinds);
-    /* of both there is no distance that means something */
-    request->how.record_parents = cli_args_has(args, "instances") && request->direction != BOTH;
+    bool is_linked =
+        cli_args_has(args, "tree") || cli_args_has(args, "dot") || cli_args_has(args, "svg");
+    if (!err && is_linked && request->direction == BOTH)
+        return wetdbg_fail(-WETDBG_ERR_USAGE,
+                           "slice: both ways there are no distances: --tree, --dot and --svg take "
+                           "one direction");
+    request->how.record_parents =
+        (is_linked || cli_args_has(args, "instances") || cli_args_has(args, "stats")) &&
+        request->direction != BOTH;
     return err;
 }
 
@@ -231,7 +252,49 @@ static void print_counts(const struct cli_session *session, const struct answer 
                 answer->unknown_calls, answer->unknown_calls == 1 ? "" : "s");
 }
 
-static int print_text(struct cli_slice_view *view, const struct answer *answer)
+/* The graph, as a tree and in files. Text has the tree, JSON all links. */
+static int show_graph(const struct cli_slice_view *view, const struct manner *manner,
+                      json_t *object)
+{
+    struct cli_session *session = view->session;
+    struct cli_slice_graph *graph;
+    if (!manner->is_tree && !manner->dot_path && !manner->svg_path)
+        return 0;
+    int err = cli_slice_graph_make(session, view->slice, view->shows_all || object, &graph);
+    if (err)
+        return err;
+    if (manner->dot_path || manner->svg_path)
+        err = cli_slice_draw(session, graph, manner->drawn, manner->dot_path, manner->svg_path);
+    if (!err && manner->is_tree && object)
+        cli_json_set(object, "links", cli_slice_graph_json(graph));
+    if (!err && manner->is_tree && !object)
+        cli_slice_tree_show(session, graph);
+    else
+        cli_slice_graph_free(graph);
+    return err;
+}
+
+static int print_body(struct cli_slice_view *view, const struct answer *answer,
+                      const struct manner *manner)
+{
+    struct cli_session *session = view->session;
+    int err = show_graph(view, manner, NULL);
+    if (!err && manner->has_stats)
+        err = cli_slice_stats_print(session, view->slice, answer->direction != BOTH, view->limit);
+    if (err || manner->has_stats || manner->is_tree)
+        return err;
+    err = cli_slice_view_print(view);
+    if (err)
+        return err;
+    if (answer->forward)
+        cli_slice_reached_print(session, answer->forward, view->shows_all);
+    if (answer->backward)
+        cli_slice_initials_print(session, answer->backward, view->shows_all);
+    return 0;
+}
+
+static int print_text(struct cli_slice_view *view, const struct answer *answer,
+                      const struct manner *manner)
 {
     struct cli_out *out = view->session->out;
     const struct wetdbg_criterion_info *info = wetdbg_criterion_get_info(answer->criterion);
@@ -244,15 +307,10 @@ static int print_text(struct cli_slice_view *view, const struct answer *answer)
                 info->written, info->written - info->born.time);
     putc('\n', out->stream);
     print_counts(view->session, answer);
-    int err = cli_slice_view_print(view);
-    if (err)
-        return err;
-    if (answer->forward)
-        cli_slice_reached_print(view->session, answer->forward, view->shows_all);
-    if (answer->backward)
-        cli_slice_initials_print(view->session, answer->backward, view->shows_all);
-    cli_uncertain_print(view->session, info->time);
-    return 0;
+    int err = print_body(view, answer, manner);
+    if (!err)
+        cli_uncertain_print(view->session, info->time);
+    return err;
 }
 
 /* ---- JSON ---- */
@@ -275,7 +333,8 @@ static json_t *json_of_birth(struct cli_slice_view *view, const struct wetdbg_cr
     return object;
 }
 
-static int print_json(struct cli_slice_view *view, const struct answer *answer)
+static int print_json(struct cli_slice_view *view, const struct answer *answer,
+                      const struct manner *manner)
 {
     struct cli_session *session = view->session;
     const struct wetdbg_criterion_info *info = wetdbg_criterion_get_info(answer->criterion);
@@ -297,6 +356,14 @@ static int print_json(struct cli_slice_view *view, const struct answer *answer)
     cli_json_set(object, "unknown_calls", cli_json_count(answer->unknown_calls));
     cli_json_set(object, "seconds", json_real(answer->seconds));
     int err = cli_slice_view_to_json(view, object);
+    if (!err)
+        err = show_graph(view, manner, object);
+    json_t *stats;
+    if (!err && manner->has_stats) {
+        err = cli_slice_stats_json(view->slice, answer->direction != BOTH, &stats);
+        if (!err)
+            cli_json_set(object, "stats", stats);
+    }
     cli_json_set(object, "initials", cli_slice_initials_json(session, back));
     cli_json_set(object, "start", cli_slice_start_json(session, back));
     if (answer->direction != BACKWARD)
@@ -328,12 +395,21 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
         .shows_all = cli_args_has(args, "all"),
         .keeps_rest = true,
     };
+    struct manner manner = {
+        .drawn = CLI_DRAWING_NODES,
+        .has_stats = cli_args_has(args, "stats"),
+        .is_tree = cli_args_has(args, "tree"),
+        .dot_path = cli_args_value(args, "dot"),
+        .svg_path = cli_args_value(args, "svg"),
+    };
     struct request request;
     struct answer answer;
     (void)format;
     int err = parse(args, &request);
     if (!err)
         err = cli_slice_view_limit(&view, args);
+    if (cli_args_has(args, "limit"))
+        manner.drawn = (size_t)view.limit;
     if (!err)
         err = make(session, &request, true, &answer);
     if (err)
@@ -341,7 +417,8 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
     remember(session, &request, &answer);
     err = cli_slice_view_open(&view, answer.shown);
     if (!err)
-        err = repl->out->json ? print_json(&view, &answer) : print_text(&view, &answer);
+        err = repl->out->json ? print_json(&view, &answer, &manner)
+                              : print_text(&view, &answer, &manner);
     cli_slice_view_close(&view);
     if (request.how.record_parents && !request.how.no_bypass && !request.how.loader) {
         session->slice = answer.shown;

@@ -7,6 +7,8 @@ const struct cli_command cli_commands[] = {
      &cli_cmd_slice_syntax, NULL, false},
     {"chop", cli_cmd_chop, "what led from a source to a target", &cli_cmd_chop_syntax, NULL, false},
     {"more", cli_cmd_more, "further lines of the last slice", &cli_cmd_more_syntax, NULL, false},
+    {"expand", cli_cmd_expand, "what is below a row of the last slice's tree",
+     &cli_cmd_expand_syntax, NULL, false},
     {"let", cli_cmd_let, "give a slice a name, or put named ones together", &cli_cmd_let_syntax,
      NULL, false},
     {"show", cli_cmd_show, "the lines of a named slice", &cli_cmd_show_syntax, NULL, false},

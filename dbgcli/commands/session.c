@@ -9,6 +9,7 @@
 #include "dbgcli/commands/named_slices.h"
 #include "dbgcli/commands/pruning.h"
 #include "dbgcli/commands/run_facts.h"
+#include "dbgcli/commands/slice_tree.h"
 #include "dbgcli/commands/slice_view.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/nav/place.h"
@@ -58,6 +59,7 @@ void cli_session_close(struct cli_session *session)
     cli_bookmarks_free(session->bookmarks);
     cli_named_slices_free(session->named);
     cli_slice_rest_free(session);
+    cli_slice_tree_free(session);
     wetdbg_close(session->wet);
     *session = (struct cli_session){0};
 }

@@ -46,6 +46,7 @@ struct cli_session {
     size_t newer_count;
     struct cli_bookmarks *bookmarks;
     struct cli_named_slices *named; /* commands/named_slices.h */
+    struct cli_slice_tree *tree;    /* that `expand` unfolds, or NULL */
     struct cli_slice_view *rest;    /* lines of a slice that `more` shows, or NULL */
     struct cli_pruning *pruning; /* what is right and wrong; NULL until something is said of it */
 };
@@ -101,6 +102,7 @@ CLI_DECLARE_COMMAND(list);
 CLI_DECLARE_COMMAND(slice);
 CLI_DECLARE_COMMAND(chop);
 CLI_DECLARE_COMMAND(more);
+CLI_DECLARE_COMMAND(expand);
 CLI_DECLARE_COMMAND(let);
 CLI_DECLARE_COMMAND(show);
 CLI_DECLARE_COMMAND(diff);

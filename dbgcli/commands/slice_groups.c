@@ -33,6 +33,8 @@ static int by_name(const void *left, const void *right)
 static int by_recency(const void *left, const void *right)
 {
     const struct cli_slice_group *a = left, *b = right;
+    if (a->is_own != b->is_own)
+        return a->is_own ? -1 : 1;
     if (a->last_time != b->last_time)
         return a->last_time < b->last_time ? 1 : -1;
     return by_name(left, right);
@@ -47,6 +49,7 @@ static size_t merge(struct cli_slice_group *groups, size_t count)
             struct cli_slice_group *into = &groups[kept - 1];
             into->instances += groups[i].instances;
             into->lines += groups[i].lines;
+            into->is_own |= groups[i].is_own;
             if (groups[i].last_time > into->last_time)
                 into->last_time = groups[i].last_time;
         } else {
@@ -70,6 +73,7 @@ void cli_slice_groups_make(struct cli_session *session, const struct wetdbg_slic
             .instances = lines[i].instances,
             .lines = lines[i].file != NULL,
             .last_time = lines[i].last_time,
+            .is_own = wetdbg_is_own(session->wet, lines[i].pc),
         };
     }
     qsort(list, used, sizeof(*list), by_name);

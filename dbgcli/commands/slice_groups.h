@@ -13,12 +13,13 @@ struct cli_slice_group {
     uint64_t instances;
     uint64_t lines;        /* 0: no line information */
     wetdbg_time last_time; /* of its most recent instance */
+    bool is_own;           /* the program's, without source */
 };
 
 /* Whether a line is to be shown by itself: it is own code, of the program or of a library whose source is here. */
 bool cli_slice_line_is_readable(struct cli_session *session, const struct wetdbg_slice_line *line);
 
-/* All that are not readable, the most recent first. *groups is to be freed. */
+/* All that are not readable, own code first, and then the most recent first. *groups is to be freed. */
 void cli_slice_groups_make(struct cli_session *session, const struct wetdbg_slice_line *lines,
                            size_t count, struct cli_slice_group **groups, size_t *group_count);
 

@@ -394,6 +394,24 @@ int wetdbg_slice_path_to_line(const struct wetdbg_slice *slice, size_t line_inde
                               struct wetdbg_slice_path **path);
 void wetdbg_slice_path_free(struct wetdbg_slice_path *path);
 
+/*
+ * How the lines of a slice hang together: for each two of wetdbg_slice_lines(), how many instances of `line` have one of
+ * `user` as their parent, by the edge to it (enum wetdbg_edge). Each instance counts once, so that these are the
+ * shortest ways from the criterion and not all dependences; instances of the criterion itself have no parent.
+ */
+struct wetdbg_slice_link {
+    size_t user, line;
+    uint64_t instances[WETDBG_EDGE_NONE];
+};
+
+/*
+ * All links, also those of a line with itself, by user and then by line. Lines of which passed[index] is true (NULL: none)
+ * have none: what they gave to a line comes, by the last of these edges, from those that gave it to them; only the
+ * criterion's instance is never passed by. Needs record_parents (-EINVAL without). *links is to be freed. 0 or -ENOMEM.
+ */
+int wetdbg_slice_links(const struct wetdbg_slice *slice, const bool *passed,
+                       struct wetdbg_slice_link **links, size_t *count);
+
 /* Something the slice uses that nothing in the run defined: initial memory (.data, arguments,
  * environment) or registers, or what the kernel put there unasked (a signal's information). */
 struct wetdbg_slice_initial {

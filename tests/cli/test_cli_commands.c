@@ -506,6 +506,59 @@ static void more_goes_on_with_the_lines_of_the_last_slice(void **state)
     f->said.out.json = false;
 }
 
+static void slice_as_tree_unfolds(void **state)
+{
+    static const struct row rows[] = {
+        {"expand 1", 1,
+         "expand: there is no tree yet; 'slice backward CRITERION --tree' shows one\n"},
+        {"slice backward crash --tree", 0,
+         "SIGSEGV at util.c:30 in helper\n"
+         "full slice: 13 instances of 11 instructions in 3 lines (0.00 s)\n"
+         "#1   criterion util.c:30  helper  x2  | return *p;?[31m\n"
+         "#2     value     main.c:14  main  x1  | main line 14;\n"
+         "#3       value     libforeign.so  foreign  x2\n"
+         "#4         value     main.c:10  main  x3  | main line 10;\n"
+         "('expand N' unfolds row #N, of which (+K) are not shown; libraries are passed by but "
+         "with "
+         "--all)\n"},
+        {"expand #3", 0,
+         "#3       value     libforeign.so  foreign  x2\n"
+         "#4         value     main.c:10  main  x3  | main line 10;\n"},
+        {"expand 4", 0,
+         "#4         value     main.c:10  main  x3  | main line 10;\n"
+         "(nothing in the slice gave anything to it)\n"},
+        {"expand 5", 1, "expand: there is no row #5; the last one is #4\n"},
+        {"expand x", 2, "expand: 'x' is no row; rows are called #1, #2...\n"},
+        {"slice both crash --tree", 2,
+         "slice: both ways there are no distances: --tree, --dot and --svg take one direction\n"},
+        {"slice backward crash --dot /no/such/folder/x", 5,
+         "/no/such/folder/x.part: No such file or directory\n"},
+    };
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+}
+
+static void slice_in_numbers(void **state)
+{
+    static const struct row rows[] = {
+        {"slice backward crash --stats --limit 2", 0,
+         "SIGSEGV at util.c:30 in helper\n"
+         "full slice: 13 instances of 11 instructions in 3 lines (0.00 s)\n"
+         "by kind of the dependence:\n"
+         "             6  value\n"
+         "             0  address\n"
+         "             0  condition\n"
+         "             0  control\n"
+         "by module:\n"
+         "             7  53.8 %  libforeign.so, 7 instructions, 0 lines\n"
+         "             6  46.2 %  prog, 4 instructions, 3 lines\n"
+         "by function:\n"
+         "             7  53.8 %  foreign in libforeign.so, 7 instructions, 0 lines\n"
+         "             4  30.8 %  main in prog, 3 instructions, 2 lines\n"
+         "  (1 more; --limit 0 shows all)\n"},
+    };
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+}
+
 static void slice_both_ways_is_one_slice(void **state)
 {
     static const struct row rows[] = {
@@ -639,6 +692,8 @@ static void json_of_each_command_is_one_object_with_schema(void **state)
         {"slice backward crash", "wetdbg.slice/1", "lines"},
         {"slice backward crash --instances", "wetdbg.slice/1", "statements"},
         {"slice both crash", "wetdbg.slice/1", "output"},
+        {"slice both crash --stats", "wetdbg.slice/1", "stats"},
+        {"slice backward crash --tree", "wetdbg.slice/1", "links"},
         {"let A = slice both crash", "wetdbg.let/1", "instances"},
         {"show A", "wetdbg.show/1", "lines"},
         {"diff A A", "wetdbg.diff/1", "only_a"},
@@ -906,6 +961,8 @@ int main(void)
         CASE(slice_shows_lines_then_what_has_none),
         CASE(slices_with_names_are_put_together),
         CASE(more_goes_on_with_the_lines_of_the_last_slice),
+        CASE(slice_as_tree_unfolds),
+        CASE(slice_in_numbers),
         CASE(slice_both_ways_is_one_slice),
         CASE(slice_instances_are_shown_under_their_lines),
         CASE(slice_interrupted_gives_status_130),
