@@ -6,6 +6,7 @@
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/origin_place.h"
+#include "dbgcli/commands/slice_against.h"
 #include "dbgcli/commands/slice_drawing.h"
 #include "dbgcli/commands/slice_initials.h"
 #include "dbgcli/commands/slice_made.h"
@@ -30,6 +31,7 @@ static const struct cli_option options[] = {
     {"tree", 0, NULL, "as a tree of what gave something to what, which 'expand N' unfolds"},
     {"dot", 0, "FILE", "also write the nearest lines (60, --limit N) as a graph for Graphviz"},
     {"svg", 0, "FILE", "... and as Graphviz draws it"},
+    CLI_AGAINST_OPTIONS,
     {"from-write", 0, NULL,
      "of output, from the call that wrote it; else from its buffer's filling"},
     {"no-exits", 0, NULL, "what decided not to exit, abort or longjmp controls nothing"},
@@ -414,12 +416,25 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
         err = make(session, &request, true, &answer);
     if (err)
         return err;
+    struct cli_against *against;
+    err = cli_against_make(session, args, answer.criterion, &request.how,
+                           request.direction == FORWARD, answer.shown, &against);
+    if (err) {
+        free_slices(&answer);
+        wetdbg_criterion_free(answer.criterion);
+        return err;
+    }
+    view.against = against;
+    view.keeps_rest = !against;
     remember(session, &request, &answer);
     err = cli_slice_view_open(&view, answer.shown);
+    if (!err)
+        cli_against_sort(against, view.order, view.order_count);
     if (!err)
         err = repl->out->json ? print_json(&view, &answer, &manner)
                               : print_text(&view, &answer, &manner);
     cli_slice_view_close(&view);
+    cli_against_free(against);
     if (request.how.record_parents && !request.how.no_bypass && !request.how.loader) {
         session->slice = answer.shown;
         answer.backward = answer.forward = NULL;

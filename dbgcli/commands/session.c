@@ -22,6 +22,11 @@ static void interrupt_wet(void *context)
     wetdbg_interrupt(context);
 }
 
+void cli_session_catch(struct cli_session *session)
+{
+    cli_interrupt_catch(interrupt_wet, session->wet);
+}
+
 int cli_session_open(struct cli_session *session, struct cli_out *out, const char *wet_path)
 {
     *session = (struct cli_session){.out = out};
@@ -38,7 +43,7 @@ int cli_session_open(struct cli_session *session, struct cli_out *out, const cha
     session->time = session->info->last_time + 1;
     if (session->info->signal && session->info->signal_time)
         session->time = session->info->signal_time;
-    cli_interrupt_catch(interrupt_wet, session->wet);
+    cli_session_catch(session);
     session->struck = cli_thread_struck(session->wet);
     session->bookmarks = cli_bookmarks_new(wet_path);
     session->named = cli_named_slices_new(session->wet, wet_path);

@@ -59,6 +59,9 @@ extern const struct cli_command cli_commands[];
 int cli_session_open(struct cli_session *session, struct cli_out *out, const char *wet_path);
 void cli_session_close(struct cli_session *session);
 
+/* Has Ctrl-C end the session's queries again, after something else took it for itself. */
+void cli_session_catch(struct cli_session *session);
+
 /* For struct cli_repl: forgets an interrupt that came while nothing ran. */
 void cli_session_prepare(struct cli_session *session);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/commands/slice_against.h"
 #include "dbgcli/commands/slice_groups.h"
 #include "dbgcli/commands/slice_threads.h"
 #include "dbgcli/nav/place.h"
@@ -260,12 +261,14 @@ static void print_line(const struct cli_slice_view *view, struct names *names, s
     const char *text = cli_source_text(view->session, line->file, line->line, line->pc);
     char *where = cli_asprintf("%s:%" PRIu32, name_of(names, view->lines, view->count, line->file),
                                line->line);
+    fputs(cli_against_mark(view->against, index), out->stream);
     fputs(cli_out_style(out, CLI_STYLE_BOLD), out->stream);
     cli_out_text(out, where);
     fputs(cli_out_style(out, CLI_STYLE_NONE), out->stream);
     fprintf(out->stream, "%*s  ", width - (int)strlen(where), "");
     cli_out_text(out, line->function);
     fprintf(out->stream, "  x%" PRIu64, line->instances);
+    cli_against_print_score(view->against, out, index);
     cli_slice_threads_print(out, view->threads, index);
     if (view->is_shared && view->is_shared(view->shared_arg, line)) {
         fputs("  ", out->stream);
@@ -324,6 +327,7 @@ static int print_lines(struct cli_slice_view *view)
 {
     struct cli_out *out = view->session->out;
     struct names names = {0};
+    cli_against_print_head(view->shown ? NULL : view->against, out);
     size_t left = view->order_count - view->shown;
     size_t end = view->shown + (view->limit && view->limit < left ? (size_t)view->limit : left);
     int width = where_width(view, end), err = 0;
@@ -386,6 +390,7 @@ static json_t *json_of_line(const struct cli_slice_view *view, size_t index)
     cli_slice_threads_to_json(row, view->threads, index);
     if (view->is_shared)
         cli_json_set(row, "in_other", json_boolean(view->is_shared(view->shared_arg, line)));
+    cli_against_line_to_json(view->against, index, row);
     cli_json_set(row, "text",
                  cli_json_text(cli_source_text(view->session, line->file, line->line, line->pc)));
     return row;
@@ -397,7 +402,9 @@ int cli_slice_view_to_json(const struct cli_slice_view *view, json_t *object)
     json_t *others = json_array();
     uint64_t shown = 0;
     int err = 0;
-    for (size_t i = 0; i < view->count && !err; i++) {
+    cli_against_to_json(view->against, object);
+    for (size_t n = 0; n < view->count && !err; n++) {
+        size_t i = cli_against_line(view->against, n);
         bool has_source = view->lines[i].file != NULL;
         if (has_source && view->limit && shown == view->limit)
             continue;

@@ -5,6 +5,7 @@
 
 #include "dbgcli/commands/session.h"
 
+struct cli_against;
 struct cli_slice_threads;
 
 #define CLI_SLICE_LINES 40 /* of a slice that are shown at first */
@@ -22,6 +23,7 @@ struct cli_slice_view {
     bool (*is_shared)(const void *arg, const struct wetdbg_slice_line *line);
     const void *shared_arg;
     const char *shared_text;
+    const struct cli_against *against; /* ranks and marks the lines; NULL: as the slice has them */
     /* Filled in by cli_slice_view_open(). */
     const struct wetdbg_slice *slice;
     struct cli_slice_threads *threads; /* NULL: there is one only */

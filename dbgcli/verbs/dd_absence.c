@@ -10,6 +10,7 @@
 #include "dbgcli/nav/place.h"
 #include <wetdbg/decisions.h>
 #include <wetdbg/errors.h>
+#include <wetdbg/spectrum.h>
 
 static bool is_interrupted(void *arg)
 {
@@ -74,23 +75,6 @@ static int chop_of_branch(struct cli_dd_case *fail, struct cli_dd_absence *absen
 
 /* ---- in the passing run ---- */
 
-/* The same instruction in the other run, whose modules may lie elsewhere. */
-static int pc_in_other(const struct cli_session *from, const struct cli_session *to, uint64_t *pc)
-{
-    struct wetdbg_module here, there;
-    int err = wetdbg_module_at(from->model, *pc, &here);
-    size_t count = wetdbg_module_count(to->model);
-    for (size_t i = 0; i < count && !err; i++) {
-        if (wetdbg_module_get(to->model, (wetdbg_module_id)i, &there) ||
-            strcmp(here.path, there.path) != 0)
-            continue;
-        *pc += there.bias - here.bias;
-        return 0;
-    }
-    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
-                       "what decided on the failure is in code that the passing run has not");
-}
-
 /* The branch that was decided for the failure, in the failing run. */
 static int find_decision(struct cli_dd_case *fail, const struct wetdbg_criterion *target,
                          uint64_t *pc)
@@ -120,8 +104,9 @@ static int chop_of_passing(struct cli_dd_case *fail, struct cli_dd_absence *abse
     wetdbg_time time;
     uint64_t pc;
     int err = find_decision(fail, chop->target, &pc);
-    if (!err)
-        err = pc_in_other(&fail->session, session, &pc);
+    if (!err && wetdbg_pc_in_other(fail->session.wet, pc, session->wet, &pc))
+        err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                          "what decided on the failure is in code that the passing run has not");
     if (!err && wetdbg_find_instance(session->wet, &pc, 1, -1, &time))
         err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
                           "what decided on the failure never ran in the passing run");

@@ -13,6 +13,7 @@
  *   caller.h      on whose behalf library code ran
  *   slice.h       criteria, and the backward and forward slices of them
  *   set.h         instances of several slices put together, and chops
+ *   spectrum.h    a slice held against passing runs; measures of suspicion
  *   parting.h     where two runs of one program went different ways first
  *   decisions.h   the branches that lie nearest to a slice's criterion
  *   origin.h      where one value came from
@@ -47,6 +48,7 @@
 #include <wetdbg/recording.h>
 #include <wetdbg/set.h>
 #include <wetdbg/slice.h>
+#include <wetdbg/spectrum.h>
 #include <wetdbg/verify.h>
 #include <wetdbg/walk.h>
 #include <wetdbg/wet.h>

@@ -5,7 +5,10 @@
 
 #include "wet/intervals.h"
 #include "wet/model/make_model.h"
+#include <wetdbg/build.h>
 #include <wetdbg/errors.h>
+#include <wetdbg/slice.h>
+#include <wetdbg/spectrum.h>
 #include <wetdbg/wet.h>
 
 int wetdbg_fingerprint_read(const char *path, char *out, size_t size)
@@ -160,4 +163,68 @@ int wetdbg_frame_cfa(struct wetdbg_model *model, uint64_t pc, const struct wetdb
     (void)machine;
     (void)cfa;
     return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no frame information");
+}
+
+/* ---- other runs: there are none ---- */
+
+static int no_other_run(void)
+{
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "there is no other run here");
+}
+
+bool wetdbg_is_trusted(const char *trace_dir)
+{
+    (void)trace_dir;
+    return false;
+}
+
+int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *options,
+                  struct wetdbg_replay_result *result, char **wet_path)
+{
+    (void)trace_dir;
+    (void)options;
+    (void)result;
+    (void)wet_path;
+    return no_other_run();
+}
+
+int wetdbg_window_path(const char *trace_dir, const struct wetdbg_build_options *options,
+                       char **path, bool *fresh)
+{
+    (void)trace_dir;
+    (void)options;
+    (void)path;
+    (void)fresh;
+    return no_other_run();
+}
+
+int wetdbg_check_same_program(struct wetdbg *wet, struct wetdbg *other, const char *name)
+{
+    (void)wet;
+    (void)other;
+    (void)name;
+    return no_other_run();
+}
+
+int wetdbg_pc_in_other(struct wetdbg *wet, uint64_t pc, struct wetdbg *other, uint64_t *other_pc)
+{
+    (void)wet;
+    (void)pc;
+    (void)other;
+    (void)other_pc;
+    return no_other_run();
+}
+
+int wetdbg_slice_hold_against(const struct wetdbg_slice *slice,
+                              const struct wetdbg_passing *passing, size_t count,
+                              bool (*is_unwanted)(void *arg), void *arg,
+                              struct wetdbg_against **lines)
+{
+    (void)slice;
+    (void)passing;
+    (void)count;
+    (void)is_unwanted;
+    (void)arg;
+    (void)lines;
+    return no_other_run();
 }

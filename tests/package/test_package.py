@@ -29,6 +29,7 @@ usr/include/wetdbg/record.h
 usr/include/wetdbg/recording.h
 usr/include/wetdbg/set.h
 usr/include/wetdbg/slice.h
+usr/include/wetdbg/spectrum.h
 usr/include/wetdbg/verify.h
 usr/include/wetdbg/walk.h
 usr/include/wetdbg/wet.h

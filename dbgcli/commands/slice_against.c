@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/commands/slice_against.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dbgcli/alloc.h"
+#include "dbgcli/commands/slicing.h"
+#include "dbgcli/interrupt.h"
+#include "dbgcli/meter.h"
+#include "dbgcli/verbs/build_run.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/record.h>
+
+/* A passing run, with a session of its own that only slices. */
+struct run {
+    const char *name; /* as it was given */
+    struct cli_session session;
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_slice *slice; /* NULL: nothing corresponds */
+};
+
+struct cli_against {
+    enum wetdbg_measure measure;
+    struct run *runs;
+    size_t count;
+    struct wetdbg_against *lines;
+    size_t line_count;
+    size_t *order;
+};
+
+static void *zeroed(size_t count, size_t bytes)
+{
+    return memset(cli_malloc(count * bytes + 1), 0, count * bytes);
+}
+
+/* ---- the runs ---- */
+
+static bool is_wet(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 4 && strcmp(name + length - 4, ".wet") == 0;
+}
+
+/* The trace's file: itself, or what was (or is) built of a recording. */
+static int find_wet(const char *name, char **path, bool *is_trusted)
+{
+    struct wetdbg_build_options how = {0};
+    char *trace_dir;
+    double seconds;
+    *is_trusted = false;
+    if (is_wet(name)) {
+        *path = cli_strdup(name);
+        return 0;
+    }
+    int err = wetdbg_recording_find(name, &trace_dir);
+    if (err)
+        return err;
+    *is_trusted = wetdbg_is_trusted(trace_dir);
+    err = cli_build_wet(trace_dir, &how, path, &seconds);
+    free(trace_dir);
+    return err;
+}
+
+static int open_run(struct cli_session *failing, struct run *run)
+{
+    struct cli_session *session = &run->session;
+    bool is_trusted;
+    char *path;
+    int err = find_wet(run->name, &path, &is_trusted);
+    cli_session_catch(failing); /* building takes Ctrl-C for itself */
+    if (err)
+        return err;
+    session->out = failing->out;
+    err = wetdbg_open(path, &session->wet);
+    free(path);
+    if (err)
+        return err;
+    if (is_trusted)
+        wetdbg_trust(session->wet);
+    session->info = wetdbg_get_info(session->wet);
+    session->model = wetdbg_get_model(session->wet);
+    session->time = session->info->last_time + 1;
+    err = wetdbg_check_same_program(failing->wet, session->wet, run->name);
+    if (!err && session->info->signal && session->info->signal == failing->info->signal)
+        err = wetdbg_fail(-WETDBG_ERR_USAGE, "%s is no passing run: the same signal ended it",
+                          run->name);
+    return err ? err : wetdbg_slice_session_new(session->wet, &session->slices);
+}
+
+static void close_run(struct run *run)
+{
+    wetdbg_slice_free(run->slice);
+    wetdbg_criterion_free(run->criterion);
+    wetdbg_slice_session_free(run->session.slices);
+    wetdbg_close(run->session.wet);
+}
+
+/* Where the failing run crashed the other one went on: what corresponds is the last time that it executed the same
+ * instruction. All else is what it is called. 0 too if there is nothing. */
+static int find_criterion(struct cli_session *failing, const struct wetdbg_criterion *criterion,
+                          struct run *run)
+{
+    const struct wetdbg_criterion_info *info = wetdbg_criterion_get_info(criterion);
+    struct wetdbg *wet = run->session.wet;
+    wetdbg_time time;
+    uint64_t pc;
+    int err;
+    if (info->kind == WETDBG_CRITERION_CRASH) {
+        err = wetdbg_pc_in_other(failing->wet, info->pc, wet, &pc);
+        if (!err)
+            err = wetdbg_find_instance(wet, &pc, 1, -1, &time);
+        if (!err)
+            err = wetdbg_criterion_of_instance(wet, time, &run->criterion);
+    } else if (info->kind == WETDBG_CRITERION_VARIABLE || info->kind == WETDBG_CRITERION_MEMORY ||
+               info->kind == WETDBG_CRITERION_REGISTER) {
+        err = -WETDBG_ERR_NOT_FOUND; /* times and addresses of one run mean nothing in another */
+    } else {
+        err = cli_criterion_parse(&run->session, info->text, false, &run->criterion);
+    }
+    return err == -WETDBG_ERR_NOT_FOUND ? 0 : err;
+}
+
+static int slice_run(struct run *run, const struct wetdbg_slice_options *how, bool is_forward)
+{
+    struct wetdbg_slice_options plain = *how;
+    plain.record_parents = false;
+    if (!run->criterion)
+        return 0;
+    int err = cli_slice_run(&run->session, run->criterion, &plain, is_forward, false, &run->slice);
+    return err == -WETDBG_ERR_NOT_FOUND ? 0 : err;
+}
+
+/* ---- the order ---- */
+
+static double score(const struct cli_against *against, uint32_t passing)
+{
+    const struct wetdbg_spectrum spectrum = {
+        .fail_with = 1, .pass_with = passing, .pass_without = against->count - passing};
+    return wetdbg_measure_score(against->measure, &spectrum);
+}
+
+static double newness(const struct wetdbg_against *line)
+{
+    return line->values ? (double)line->new_values / line->values : 0;
+}
+
+/* > 0 if b comes before a: more suspicious by executions, then by slices, then by values. */
+static int compare(const struct cli_against *against, size_t a, size_t b)
+{
+    const struct wetdbg_against *x = &against->lines[a], *y = &against->lines[b];
+    const double keys[][2] = {
+        {score(against, x->executed), score(against, y->executed)},
+        {score(against, x->sliced), score(against, y->sliced)},
+        {newness(x), newness(y)},
+    };
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+        if (keys[i][0] != keys[i][1])
+            return keys[i][0] < keys[i][1] ? 1 : -1;
+    return a < b ? -1 : a > b;
+}
+
+static int by_suspicion(const void *a, const void *b, void *arg)
+{
+    return compare(arg, *(const size_t *)a, *(const size_t *)b);
+}
+
+void cli_against_sort(const struct cli_against *against, size_t *lines, size_t count)
+{
+    if (against)
+        qsort_r(lines, count, sizeof(*lines), by_suspicion, (void *)against);
+}
+
+static void rank(struct cli_against *against)
+{
+    against->order = zeroed(against->line_count + 1, sizeof(*against->order));
+    for (size_t i = 0; i < against->line_count; i++)
+        against->order[i] = i;
+    cli_against_sort(against, against->order, against->line_count);
+}
+
+/* ---- making it ---- */
+
+static bool is_unwanted(void *arg)
+{
+    return cli_meter_update(arg, 0, 1);
+}
+
+static int hold(struct cli_session *session, const struct wetdbg_slice *slice,
+                struct cli_against *against)
+{
+    struct wetdbg_passing *passing = zeroed(against->count, sizeof(*passing));
+    struct cli_meter meter;
+    for (size_t i = 0; i < against->count; i++)
+        passing[i] = (struct wetdbg_passing){against->runs[i].session.wet, against->runs[i].slice};
+    cli_meter_begin(&meter, session->out, "comparing");
+    int err = wetdbg_slice_hold_against(slice, passing, against->count, is_unwanted, &meter,
+                                        &against->lines);
+    cli_meter_end(&meter);
+    free(passing);
+    wetdbg_slice_lines(slice, &against->line_count);
+    if (!err)
+        rank(against);
+    return err;
+}
+
+static int parse(const struct cli_args *args, struct cli_against **out)
+{
+    const char *measure = cli_args_value(args, "measure");
+    size_t count = 0;
+    *out = NULL;
+    for (size_t i = 0; i < args->given_count; i++)
+        count += args->given[i].option->name && strcmp(args->given[i].option->name, "against") == 0;
+    if (!count)
+        return measure ? wetdbg_fail(-WETDBG_ERR_USAGE,
+                                     "%s: --measure ranks what --against=RUN compares", args->name)
+                       : 0;
+    struct cli_against *against = zeroed(1, sizeof(*against));
+    against->runs = zeroed(count, sizeof(*against->runs));
+    for (size_t i = 0; i < args->given_count; i++)
+        if (args->given[i].option->name && strcmp(args->given[i].option->name, "against") == 0)
+            against->runs[against->count++].name = args->given[i].value;
+    *out = against;
+    return measure ? wetdbg_measure_parse(measure, &against->measure) : 0;
+}
+
+int cli_against_make(struct cli_session *session, const struct cli_args *args,
+                     const struct wetdbg_criterion *criterion,
+                     const struct wetdbg_slice_options *how, bool is_forward,
+                     const struct wetdbg_slice *slice, struct cli_against **out)
+{
+    int err = parse(args, out);
+    struct cli_against *against = *out;
+    for (size_t i = 0; against && i < against->count && !err; i++) {
+        struct run *run = &against->runs[i];
+        err = open_run(session, run);
+        if (!err)
+            err = find_criterion(session, criterion, run);
+        if (!err)
+            err = slice_run(run, how, is_forward);
+    }
+    if (against && !err)
+        err = hold(session, slice, against);
+    if (err) {
+        cli_against_free(against);
+        *out = NULL;
+    }
+    return err;
+}
+
+void cli_against_free(struct cli_against *against)
+{
+    if (!against)
+        return;
+    for (size_t i = 0; i < against->count; i++)
+        close_run(&against->runs[i]);
+    free(against->runs);
+    free(against->lines);
+    free(against->order);
+    free(against);
+}
+
+/* ---- showing it ---- */
+
+size_t cli_against_line(const struct cli_against *against, size_t n)
+{
+    return against ? against->order[n] : n;
+}
+
+void cli_against_print_head(const struct cli_against *against, struct cli_out *out)
+{
+    size_t sliced = 0;
+    if (!against)
+        return;
+    for (size_t i = 0; i < against->count; i++)
+        sliced += against->runs[i].slice != NULL;
+    fprintf(out->stream,
+            "by %s, against %zu passing run%s (%zu with a slice that corresponds)\n"
+            "* no passing run executed it   + none has it in its slice   ~ values that none "
+            "made\n",
+            wetdbg_measure_name(against->measure), against->count, against->count == 1 ? "" : "s",
+            sliced);
+}
+
+const char *cli_against_mark(const struct cli_against *against, size_t line)
+{
+    if (!against)
+        return "";
+    const struct wetdbg_against *found = &against->lines[line];
+    return !found->executed ? "* " : !found->sliced ? "+ " : found->new_values ? "~ " : "  ";
+}
+
+void cli_against_print_score(const struct cli_against *against, struct cli_out *out, size_t line)
+{
+    if (!against)
+        return;
+    const struct wetdbg_against *found = &against->lines[line];
+    fprintf(out->stream, "  %.2f", score(against, found->executed));
+    if (found->new_values)
+        fprintf(out->stream, " (%" PRIu32 " of %" PRIu32 " values)", found->new_values,
+                found->values);
+}
+
+void cli_against_to_json(const struct cli_against *against, json_t *object)
+{
+    if (!against)
+        return;
+    json_t *info = json_object(), *runs = json_array();
+    for (size_t i = 0; i < against->count; i++) {
+        json_t *run = json_object();
+        cli_json_set(run, "run", cli_json_text(against->runs[i].name));
+        cli_json_set(run, "has_slice", json_boolean(against->runs[i].slice != NULL));
+        cli_json_append(runs, run);
+    }
+    cli_json_set(info, "measure", cli_json_text(wetdbg_measure_name(against->measure)));
+    cli_json_set(info, "runs", runs);
+    cli_json_set(object, "against", info);
+}
+
+void cli_against_line_to_json(const struct cli_against *against, size_t line, json_t *row)
+{
+    if (!against)
+        return;
+    const struct wetdbg_against *found = &against->lines[line];
+    json_t *object = json_object();
+    cli_json_set(object, "score", json_real(score(against, found->executed)));
+    cli_json_set(object, "slice_score", json_real(score(against, found->sliced)));
+    cli_json_set(object, "executed", cli_json_count(found->executed));
+    cli_json_set(object, "sliced", cli_json_count(found->sliced));
+    cli_json_set(object, "values", cli_json_count(found->values));
+    cli_json_set(object, "new_values", cli_json_count(found->new_values));
+    cli_json_set(row, "against", object);
+}
