@@ -215,9 +215,12 @@ int slc_slice_add_late(struct wetdbg_slice *slice, const struct wet_interval *no
                                       .distance = want->distance,
                                       .location = want->location,
                                       .edge = want->edge};
-    assert(pc_index < slice->code->pc_count &&
-           time - interval->first_time < interval->instructions);
-    err = add_late(slice, interval, member, is_earlier);
+    assert(pc_index < slice->code->pc_count);
+    if (time - interval->first_time < interval->instructions)
+        err = add_late(slice, interval, member, is_earlier);
+    else
+        err = wetdbg_fail(-WETDBG_ERR_CORRUPT, "a call came back that was made at time %llu",
+                          (unsigned long long)time);
     if (is_earlier)
         wet_interval_put(slice->wet, interval);
     return err;

@@ -139,8 +139,10 @@ static bool go_back(struct slc_forward *fwd, struct slc_pop_search *search, uint
         if (wetdbg_interval_may_write(fwd->wet, search->k, slot, 8))
             return true;
         for (unsigned i = 0; i < SLC_POP_SLOTS; i++)
-            search->writers[i].is_lost |= wetdbg_interval_may_write(
-                fwd->wet, search->k, search->first_slot + 8 * (uint64_t)i, 8);
+            search->writers[i].is_lost |=
+                !search->writers[i].is_known &&
+                wetdbg_interval_may_write(fwd->wet, search->k, search->first_slot + 8 * (uint64_t)i,
+                                          8);
     }
     return false;
 }
