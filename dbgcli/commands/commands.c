@@ -25,6 +25,8 @@ const struct cli_command cli_commands[] = {
      &cli_cmd_decisions_syntax, NULL, false},
     {"origin", cli_cmd_origin, "where one value came from", &cli_cmd_origin_syntax, NULL, false},
     {"instances", cli_cmd_instances, "when a line ran", &cli_cmd_instances_syntax, NULL, false},
+    {"labels", cli_cmd_labels, "a small function's run, with timestamps, values, dependences",
+     &cli_cmd_labels_syntax, NULL, false},
     {"history", cli_cmd_history, "every write to a variable, with its values",
      &cli_cmd_history_syntax, NULL, false},
     {"search", cli_cmd_search, "where a value came up in the run", &cli_cmd_search_syntax, "find",

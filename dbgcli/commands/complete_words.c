@@ -55,6 +55,7 @@ static const struct {
     {"decisions", WORDS_CRITERIA | WORDS_FILES | WORDS_EXPRESSION, WORDS_NONE},
     {"origin", WORDS_CRITERIA | WORDS_EXPRESSION, WORDS_NONE},
     {"instances", WORDS_FILES, WORDS_NONE},
+    {"labels", WORDS_FUNCTIONS, WORDS_NONE},
     {"history", WORDS_EXPRESSION, WORDS_EXPRESSION},
     {"search", WORDS_NONE, WORDS_NONE},
     {"goto", WORDS_TIMES | WORDS_FILES, WORDS_NONE},

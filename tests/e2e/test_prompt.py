@@ -30,6 +30,7 @@ LONG = {
     "why": (["slice backward exit --data"], "why {file}:{write} --control"),
     "decisions": ([], "decisions exit"),
     "origin": (["goto {file}:{turn}"], "origin $rbp"),
+    "labels": ([], "labels main"),
     "history": ([], "history tally.turns --limit 0"),
     "search": ([], "search 77777777777"),
     "instances": ([], "instances {file}:{turn} --limit 0"),
