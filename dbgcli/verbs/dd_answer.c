@@ -174,7 +174,7 @@ void cli_dd_print(struct cli_out *out, const struct wetdbg_dd_options *how,
 
 /* ---- what to do next ---- */
 
-static void print_word(struct cli_out *out, const char *word)
+void cli_dd_print_word(struct cli_out *out, const char *word)
 {
     bool is_plain =
         *word && word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -202,14 +202,14 @@ static bool print_words(struct cli_out *out, const struct wetdbg_dd_options *how
         bool is_file = word != how->argv && how->fail && strcmp(*word, how->fail) == 0;
         is_named = is_named || found || is_file;
         if (is_file || (found && strcmp(*word, "@@") == 0)) {
-            print_word(out, kept);
+            cli_dd_print_word(out, kept);
         } else if (found) {
             char *made = NULL;
             if (asprintf(&made, "%.*s%s%s", (int)(found - *word), *word, kept, found + 2) >= 0)
-                print_word(out, made);
+                cli_dd_print_word(out, made);
             free(made);
         } else {
-            print_word(out, *word);
+            cli_dd_print_word(out, *word);
         }
     }
     return !is_named;
@@ -227,7 +227,7 @@ void cli_dd_print_next(struct cli_out *out, const struct wetdbg_dd_options *how,
     fputs("next:\n  wetdbg record -o minimal --", out->stream);
     if (print_words(out, how, kept)) {
         fputs(" <", out->stream);
-        print_word(out, kept);
+        cli_dd_print_word(out, kept);
     }
     fputs("\n  wetdbg replay minimal", out->stream);
     if (how->oracle == WETDBG_DD_EXPECT)

@@ -15,6 +15,9 @@ void cli_dd_print(struct cli_out *out, const struct wetdbg_dd_options *how,
 void cli_dd_print_next(struct cli_out *out, const struct wetdbg_dd_options *how,
                        const struct wetdbg_dd_result *found, const char *kept);
 
+/* A blank and a word, quoted for a shell where that has to be. */
+void cli_dd_print_word(struct cli_out *out, const char *word);
+
 /* All of it as one object, wetdbg.dd/1, for the caller to add to. */
 json_t *cli_dd_json(const struct wetdbg_dd_options *how, const struct wetdbg_dd_result *found);
 

@@ -9,6 +9,7 @@
 #include "dbgcli/commands/chop.h"
 #include "dbgcli/commands/origin_place.h"
 #include "dbgcli/verbs/dd_absence.h"
+#include "dbgcli/verbs/dd_answer.h"
 #include "dbgcli/verbs/dd_case.h"
 #include <wetdbg/errors.h>
 
@@ -137,16 +138,18 @@ static void print_ends(struct chopping *self)
 static void print_next(const struct chopping *self)
 {
     struct cli_out *out = self->app->out;
+    const char *target = self->target ? wetdbg_criterion_get_info(self->target)->text : NULL;
+    size_t count = self->fail.source_count; /* the first one is the last */
     const char *source =
-        self->fail.source_count ? wetdbg_criterion_get_info(self->fail.sources[0])->text : NULL;
-    fputs("next:\n  wetdbg replay ", out->stream);
-    cli_out_text(out, name_for_replay(self));
-    if (self->target) {
-        fputs(source ? " -e 'chop " : " -e 'slice backward ", out->stream);
-        cli_out_text(out, source);
-        fputs(source ? " " : "", out->stream);
-        cli_out_text(out, wetdbg_criterion_get_info(self->target)->text);
-        putc('\'', out->stream);
+        count ? wetdbg_criterion_get_info(self->fail.sources[count - 1])->text : NULL;
+    fputs("next:\n  wetdbg replay", out->stream);
+    cli_dd_print_word(out, name_for_replay(self));
+    if (target) {
+        char *command = source ? cli_asprintf("chop %s %s", source, target)
+                               : cli_asprintf("slice backward %s", target);
+        fputs(" -e", out->stream);
+        cli_dd_print_word(out, command);
+        free(command);
     }
     putc('\n', out->stream);
 }
