@@ -18,13 +18,12 @@
 struct made {
     int reg; /* NO_REGISTER: memory */
     uint64_t address;
-    bool has_value;  /* value is known */
-    bool is_pinned;  /* ... by something */
-    bool is_settled; /* tests leave only the value that it had */
+    bool has_value; /* value is known */
+    bool is_pinned; /* ... by something */
     uint64_t value, mask;
     struct slc_pinned pinned;
     const struct slc_range *range;
-    struct slc_alt *alt;   /* what tests leave; NULL: all, or is_settled */
+    struct slc_alt *alt;   /* what tests leave; NULL: all */
     uint64_t equal, exact; /* bits */
     double confidence;
 };
@@ -547,9 +546,8 @@ static int judge_by_tests(struct work *work, struct made *made)
         return -ENOMEM;
     struct enumeration done = enumerate(work, made, alt);
     made->confidence = confidence_of(estimate(made->range, &done), size);
-    made->is_settled = done.others == 0 && made->range->level == 0 && size > 1;
     alt->judged = (uint32_t)done.places;
-    if (made->is_settled || done.others + 1 >= done.judged)
+    if (done.others + 1 >= done.judged)
         slc_alt_release(alt);
     else
         made->alt = alt;
@@ -679,8 +677,7 @@ static void make_check(const struct work *work, const struct ins_eval *eval,
         if (!made || !made->is_pinned)
             continue;
         check->values[i] = made->value >> shift & ins_low_bytes(place->bytes);
-        check->masks[i] =
-            (made->is_settled ? made->mask : made->equal) >> shift & ins_low_bytes(place->bytes);
+        check->masks[i] = made->equal >> shift & ins_low_bytes(place->bytes);
         if (i == 0 && made->alt) {
             check->alt = made->alt;
             check->alt_mask = made->mask;
@@ -940,6 +937,16 @@ static bool computes_well(const struct work *work, const void *arg, uint64_t loa
            slc_check_passes(&test->check, &result);
 }
 
+static bool uses_something(const struct ins_info *info)
+{
+    struct ins_regset uses = ins_all_uses(info);
+    unsigned memory = 0;
+
+    for (unsigned f = 0; f < info->flow_count; f++)
+        memory |= info->flows[f].mem_uses;
+    return memory || !ins_regset_is_empty(&uses);
+}
+
 static int pin_computed(struct work *work)
 {
     const struct ins_eval *eval = slc_profile_eval(work->profile);
@@ -949,7 +956,7 @@ static int pin_computed(struct work *work)
 
     memset(&test.check, 0, sizeof(test.check));
     if (!eval || work->info->flags & INS_IS_ZEROING) {
-        work->stepping->unjudged += !eval;
+        work->stepping->unjudged += !eval && uses_something(work->info);
         return 0;
     }
     make_check(work, eval, &test.check);

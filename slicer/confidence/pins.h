@@ -2,7 +2,7 @@
 /*
  * What correct outputs say about the values of places, seen backward. A *pin* on a byte says one of
  *   exact   only the value that it had leaves those outputs as they were, whatever the program computes
- *   equal   the same, as far as the values go that were seen in this run
+ *   equal   the same, but not by a chain of instructions of which each value gives another result
  *   tests   the value is used by instructions whose results are pinned: a *test* tells whether another
  *           value would have done
  * A byte without a pin may have any value.
