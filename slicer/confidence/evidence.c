@@ -476,7 +476,10 @@ static int collect(struct work *work)
 /* ---- how sure its value is ---- */
 
 /* So many values of a range are judged at first: only if none of them would do, the rest is, too. */
-#define JUDGED_FIRST 256
+#define JUDGED_FIRST 32
+
+/* Tests that are made for one instance. */
+#define POOL 2048
 
 /* How many values of a range were judged, and how many of these were others that would do. */
 struct enumeration {
@@ -490,9 +493,10 @@ static struct enumeration enumerate(const struct work *work, const struct made *
 {
     struct enumeration done = {0};
     size_t places = slc_range_places(made->range);
+    unsigned pool = POOL;
     uint64_t value;
 
-    for (; done.places < places; done.places++) {
+    for (; done.places < places && pool; done.places++) {
         if (done.judged >= JUDGED_FIRST && done.others)
             break;
         if (!slc_range_get(made->range, done.places, &value))
@@ -500,23 +504,12 @@ static struct enumeration enumerate(const struct work *work, const struct made *
         done.judged++;
         if (value == made->value)
             continue;
-        if (slc_judge_allows(&work->judge, value))
+        if (slc_judge_allows_of(&work->judge, value, &pool))
             done.others++;
         else if (alt)
             alt->forbidden[done.places / 64] |= UINT64_C(1) << done.places % 64;
     }
     return done;
-}
-
-static struct slc_alt *alt_new(const struct slc_range *range)
-{
-    struct slc_alt *alt = calloc(1, sizeof(*alt) + (slc_range_places(range) / 64 + 1) * 8);
-
-    if (alt) {
-        alt->users = 1;
-        alt->range = range;
-    }
-    return alt;
 }
 
 static double confidence_of(double alt, double range)
@@ -539,7 +532,7 @@ static double estimate(const struct slc_range *range, const struct enumeration *
 
 static int judge_by_tests(struct work *work, struct made *made)
 {
-    struct slc_alt *alt = alt_new(made->range);
+    struct slc_alt *alt = slc_alt_new(made->range);
     double size = slc_range_size(made->range);
 
     if (!alt)
@@ -547,10 +540,12 @@ static int judge_by_tests(struct work *work, struct made *made)
     struct enumeration done = enumerate(work, made, alt);
     made->confidence = confidence_of(estimate(made->range, &done), size);
     alt->judged = (uint32_t)done.places;
-    if (done.others + 1 >= done.judged)
-        slc_alt_release(alt);
-    else
-        made->alt = alt;
+    if (done.others + 1 >= done.judged) {
+        slc_alt_release(work->stepping->pins, alt);
+        return 0;
+    }
+    slc_alt_keep(work->stepping->pins, alt, &work->judge);
+    made->alt = alt;
     return 0;
 }
 
@@ -678,11 +673,9 @@ static void make_check(const struct work *work, const struct ins_eval *eval,
             continue;
         check->values[i] = made->value >> shift & ins_low_bytes(place->bytes);
         check->masks[i] = made->equal >> shift & ins_low_bytes(place->bytes);
-        if (i == 0 && made->alt) {
-            check->alt = made->alt;
-            check->alt_mask = made->mask;
-            check->alt_shift = shift;
-        }
+        check->alts[i] = made->alt;
+        check->alt_masks[i] = made->mask;
+        check->alt_shifts[i] = (uint8_t)shift;
     }
     for (unsigned i = 0; i < work->flag_count && i < SLC_OUTCOMES_MAX; i++)
         check->outcomes[check->outcome_count++] = work->flags[i].outcome;
@@ -779,7 +772,8 @@ static int pin_determined(struct work *work, const struct slc_test *like, unsign
 
 static bool says_something(const struct slc_check *check)
 {
-    return check->masks[0] || check->masks[1] || check->alt || check->outcome_count;
+    return check->masks[0] || check->masks[1] || check->alts[0] || check->alts[1] ||
+           check->outcome_count;
 }
 
 static int pin_input(struct work *work, const struct slc_test *like, unsigned i, uint64_t at)
@@ -854,6 +848,30 @@ static int give_address_test(struct work *work, unsigned gpr, unsigned scale, ui
 /* Whether what lies at another address would have done as well as what was loaded. */
 typedef bool (*loaded_fn)(const struct work *work, const void *arg, uint64_t loaded);
 
+/* The addresses that are tried: those that the instruction was seen with or, if they lie close together, all from the first to the last
+ * one, as in a table. */
+struct candidates {
+    const uint64_t *list; /* NULL: in steps */
+    uint64_t first, step;
+    unsigned count;
+};
+
+static struct candidates candidates_of(const struct slc_profile *profile, uint64_t own,
+                                       unsigned step)
+{
+    uint64_t low = profile->addresses[0], high = profile->addresses[profile->address_count - 1];
+    uint64_t first = own - (own - low) / step * step, count = (high - first) / step + 1;
+
+    if (count < profile->address_count || count > SLC_ADDRESSES_MAX)
+        return (struct candidates){.list = profile->addresses, .count = profile->address_count};
+    return (struct candidates){.first = first, .step = step, .count = (unsigned)count};
+}
+
+static uint64_t candidate_get(const struct candidates *candidates, unsigned i)
+{
+    return candidates->list ? candidates->list[i] : candidates->first + i * candidates->step;
+}
+
 static int pin_load_address(struct work *work, unsigned operand, loaded_fn would_do,
                             const void *arg)
 {
@@ -865,19 +883,20 @@ static int pin_load_address(struct work *work, unsigned operand, loaded_fn would
     if (operand != 0 || !judges_address(mem) || profile->has_many || profile->address_count < 2 ||
         mem->size_bytes > 8)
         return 0;
+    const struct candidates candidates = candidates_of(profile, own, mem->size_bytes);
     struct slc_addresses *forbidden =
-        malloc(sizeof(*forbidden) + profile->address_count * sizeof(uint64_t));
+        malloc(sizeof(*forbidden) + candidates.count * sizeof(uint64_t));
     if (!forbidden)
         return -ENOMEM;
     *forbidden = (struct slc_addresses){.users = 1};
-    for (unsigned i = 0; i < profile->address_count && !err; i++) {
-        uint64_t loaded;
-        if (profile->addresses[i] == own)
+    for (unsigned i = 0; i < candidates.count && !err; i++) {
+        uint64_t loaded, address = candidate_get(&candidates, i);
+        if (address == own)
             continue;
-        err = slc_values_memory(work->stepping->values, profile->addresses[i], mem->size_bytes,
-                                work->in->time, &loaded);
+        err = slc_values_memory(work->stepping->values, address, mem->size_bytes, work->in->time,
+                                &loaded);
         if (!err && !would_do(work, arg, loaded))
-            forbidden->addresses[forbidden->count++] = profile->addresses[i];
+            forbidden->addresses[forbidden->count++] = address;
     }
     if (!err && forbidden->count && judges_base(mem))
         err = give_address_test(work, (unsigned)mem->base, 1, own, forbidden);
@@ -1227,7 +1246,7 @@ int slc_step(struct slc_stepping *stepping, struct slc_pinned_task *task,
     }
     int err = step(&work, verdict);
     for (unsigned i = 0; i < work.made_count; i++) {
-        slc_alt_release(work.made[i].alt);
+        slc_alt_release(stepping->pins, work.made[i].alt);
         for (unsigned b = 0; b < work.made[i].pinned.count; b++)
             slc_pin_drop(stepping->pins, work.made[i].pinned.bytes[b]);
     }

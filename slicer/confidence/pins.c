@@ -2,6 +2,7 @@
 #include "slicer/confidence/pins.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@
 #include "slicer/confidence/ranges.h"
 
 #define BLOCK_BYTES  64u
+#define BUDGET       16u
+#define DEPTH_MAX    16 /* of alternatives that judge by others */
 #define BLOCKS_FIRST 1024u
 
 struct link {
@@ -70,17 +73,55 @@ struct slc_test *slc_test_new(struct slc_pins *pins, const struct slc_test *like
         return NULL;
     *test = *like;
     test->users = 1;
-    if (test->check.alt)
-        test->check.alt->users++;
+    for (unsigned i = 0; i < INS_EVAL_RESULTS; i++)
+        if (test->check.alts[i])
+            test->check.alts[i]->users++;
     if (test->forbidden)
         test->forbidden->users++;
     return test;
 }
 
-void slc_alt_release(struct slc_alt *alt)
+void slc_alt_release(struct slc_pins *pins, struct slc_alt *alt)
 {
-    if (alt && --alt->users == 0)
-        free(alt);
+    if (!alt || --alt->users)
+        return;
+    for (unsigned i = 0; alt->judge && i < alt->judge->test_count; i++)
+        slc_test_release(pins, (struct slc_test *)alt->judge->tests[i].test);
+    free(alt->judge);
+    free(alt);
+}
+
+struct slc_alt *slc_alt_new(const struct slc_range *range)
+{
+    struct slc_alt *alt = calloc(1, sizeof(*alt) + (slc_range_places(range) / 64 + 1) * 8);
+
+    if (alt) {
+        alt->users = 1;
+        alt->range = range;
+    }
+    return alt;
+}
+
+void slc_alt_keep(struct slc_pins *pins, struct slc_alt *alt, const struct slc_judge *judge)
+{
+    size_t bytes = offsetof(struct slc_judge, tests) + judge->test_count * sizeof(judge->tests[0]);
+
+    (void)pins;
+    for (unsigned i = 0; i < judge->test_count; i++) {
+        for (unsigned r = 0; r < INS_EVAL_RESULTS; r++) {
+            const struct slc_alt *own = judge->tests[i].test->check.alts[r];
+            if (own && own->depth >= alt->depth)
+                alt->depth = own->depth + 1;
+        }
+    }
+    alt->judge = alt->depth < DEPTH_MAX ? malloc(bytes) : NULL;
+    if (!alt->judge) {
+        alt->depth = 0;
+        return;
+    }
+    memcpy(alt->judge, judge, bytes);
+    for (unsigned i = 0; i < judge->test_count; i++)
+        ((struct slc_test *)judge->tests[i].test)->users++;
 }
 
 void slc_addresses_release(struct slc_addresses *addresses)
@@ -91,18 +132,23 @@ void slc_addresses_release(struct slc_addresses *addresses)
 
 void slc_test_release(struct slc_pins *pins, struct slc_test *test)
 {
-    (void)pins;
     if (!test || --test->users)
         return;
-    slc_alt_release(test->check.alt);
+    for (unsigned i = 0; i < INS_EVAL_RESULTS; i++)
+        slc_alt_release(pins, test->check.alts[i]);
     slc_addresses_release(test->forbidden);
     free(test);
 }
 
-static bool alt_allows(const struct slc_alt *alt, uint64_t value)
+static bool judge_allows(const struct slc_judge *judge, uint64_t other, unsigned *budget);
+
+static bool alt_allows(const struct slc_alt *alt, uint64_t value, unsigned *budget)
 {
     size_t at = slc_range_find(alt->range, value);
-    return at >= alt->judged || !(alt->forbidden[at / 64] >> at % 64 & 1);
+
+    if (at < alt->judged)
+        return !(alt->forbidden[at / 64] >> at % 64 & 1);
+    return !alt->judge || judge_allows(alt->judge, value, budget);
 }
 
 static bool is_forbidden(const struct slc_addresses *addresses, uint64_t address)
@@ -111,7 +157,8 @@ static bool is_forbidden(const struct slc_addresses *addresses, uint64_t address
     return at < addresses->count && addresses->addresses[at] == address;
 }
 
-bool slc_check_passes(const struct slc_check *check, const struct ins_eval_result *result)
+static bool check_passes(const struct slc_check *check, const struct ins_eval_result *result,
+                         unsigned *budget)
 {
     for (unsigned i = 0; i < INS_EVAL_RESULTS; i++)
         if ((result->values[i] ^ check->values[i]) & check->masks[i])
@@ -123,21 +170,35 @@ bool slc_check_passes(const struct slc_check *check, const struct ins_eval_resul
             ins_condition_holds(outcome->condition, result->flags, 0) != outcome->holds)
             return false;
     }
-    return !check->alt ||
-           alt_allows(check->alt, (result->values[0] << check->alt_shift) & check->alt_mask);
+    for (unsigned i = 0; i < INS_EVAL_RESULTS; i++)
+        if (check->alts[i] &&
+            !alt_allows(check->alts[i],
+                        (result->values[i] << check->alt_shifts[i]) & check->alt_masks[i], budget))
+            return false;
+    return true;
 }
 
-static bool test_allows(const struct slc_test *test, uint64_t other)
+bool slc_check_passes(const struct slc_check *check, const struct ins_eval_result *result)
+{
+    unsigned budget = BUDGET;
+    return check_passes(check, result, &budget);
+}
+
+/* *budget: how many more tests may be made for one question; then nothing is ruled out any more. */
+static bool test_allows(const struct slc_test *test, uint64_t other, unsigned *budget)
 {
     struct ins_eval_result result;
     uint64_t inputs[INS_EVAL_INPUTS];
 
+    if (!*budget)
+        return true;
+    --*budget;
     if (!test->eval)
         return !is_forbidden(test->forbidden, test->address + (other - test->value) * test->scale);
     for (unsigned i = 0; i < INS_EVAL_INPUTS; i++)
         inputs[i] = test->varied >> i & 1 ? other : test->inputs[i];
     return !ins_eval_run(test->eval, inputs, test->flags, &result) ||
-           slc_check_passes(&test->check, &result);
+           check_passes(&test->check, &result, budget);
 }
 
 /* ---- pins ---- */
@@ -287,14 +348,30 @@ static uint64_t operand_of(const struct slc_judged *judged, uint64_t other)
     return operand;
 }
 
-bool slc_judge_allows(const struct slc_judge *judge, uint64_t other)
+static bool judge_allows(const struct slc_judge *judge, uint64_t other, unsigned *budget)
 {
     if ((other ^ judge->value) & judge->equal)
         return false;
     for (unsigned i = 0; i < judge->test_count; i++)
-        if (!test_allows(judge->tests[i].test, operand_of(&judge->tests[i], other)))
+        if (!test_allows(judge->tests[i].test, operand_of(&judge->tests[i], other), budget))
             return false;
     return true;
+}
+
+bool slc_judge_allows_of(const struct slc_judge *judge, uint64_t other, unsigned *pool)
+{
+    unsigned budget = *pool < BUDGET ? *pool : BUDGET;
+
+    *pool -= budget;
+    bool is_allowed = judge_allows(judge, other, &budget);
+    *pool += budget;
+    return is_allowed;
+}
+
+bool slc_judge_allows(const struct slc_judge *judge, uint64_t other)
+{
+    unsigned budget = BUDGET;
+    return judge_allows(judge, other, &budget);
 }
 
 /* ---- memory ---- */

@@ -22,14 +22,7 @@ typedef uint32_t slc_pin;
 
 #define SLC_TESTS_MAX 48 /* of one byte: further ones say nothing */
 
-/* Which values of a range are allowed, shared by tests. Those outside of it, and those in places from `judged` on, are
- * not judged, and allowed. */
-struct slc_alt {
-    uint32_t users;
-    uint32_t judged;
-    const struct slc_range *range;
-    uint64_t forbidden[]; /* bits */
-};
+struct slc_alt;
 
 /* Addresses that are not allowed, sorted. */
 struct slc_addresses {
@@ -48,11 +41,11 @@ struct slc_outcome {
 
 /* What is pinned of an instruction's results. */
 struct slc_check {
-    uint64_t values[INS_EVAL_RESULTS]; /* as they were */
-    uint64_t masks[INS_EVAL_RESULTS];  /* bits that must be the same */
-    struct slc_alt *alt;               /* of the first result; NULL: all */
-    uint64_t alt_mask;
-    unsigned alt_shift; /* where the first result is in the values of `alt` */
+    uint64_t values[INS_EVAL_RESULTS];      /* as they were */
+    uint64_t masks[INS_EVAL_RESULTS];       /* bits that must be the same */
+    struct slc_alt *alts[INS_EVAL_RESULTS]; /* NULL: all */
+    uint64_t alt_masks[INS_EVAL_RESULTS];
+    uint8_t alt_shifts[INS_EVAL_RESULTS]; /* where the result is in the values of its `alts` */
     uint8_t outcome_count;
     struct slc_outcome outcomes[SLC_OUTCOMES_MAX];
 };
@@ -87,10 +80,10 @@ slc_pin slc_pin_join(struct slc_pins *pins, slc_pin a, slc_pin b);
 slc_pin slc_pin_test(struct slc_pins *pins, struct slc_test *test, unsigned byte);
 
 /* A new test, to be given to slc_pin_test() for each byte and then to slc_test_release(); NULL if memory is short. It takes
- * over check.alt and forbidden. */
+ * over check.alts and forbidden. */
 struct slc_test *slc_test_new(struct slc_pins *pins, const struct slc_test *like);
 void slc_test_release(struct slc_pins *pins, struct slc_test *test);
-void slc_alt_release(struct slc_alt *alt);
+void slc_alt_release(struct slc_pins *pins, struct slc_alt *alt);
 void slc_addresses_release(struct slc_addresses *addresses);
 
 /* ---- what is pinned at an instruction ---- */
@@ -113,14 +106,34 @@ struct slc_judge {
         uint64_t mask; /* what of the operand is of the value, if it lies there in one piece */
         int shift;     /* to the left, in bits */
         bool is_apart;
-    } tests[SLC_TESTS_MAX];
+    } tests[SLC_TESTS_MAX]; /* of one that is kept only test_count are there */
 };
+
+/* Which values of a range are allowed, shared by tests. Those outside of it, and those in places from `judged` on, are
+ * judged when somebody asks; or allowed, where the way to right output is long. */
+struct slc_alt {
+    uint32_t users;
+    uint32_t judged;
+    uint32_t depth; /* of alternatives that its tests have */
+    const struct slc_range *range;
+    struct slc_judge *judge; /* with a share in its tests; NULL: the way is long */
+    uint64_t forbidden[];    /* bits */
+};
+
+/* Ready for slc_alt_keep(), and for the values of a range to be marked in; NULL if memory is short. */
+struct slc_alt *slc_alt_new(const struct slc_range *range);
+
+/* Has it judge other values as `judge` does. If memory is short it allows them. */
+void slc_alt_keep(struct slc_pins *pins, struct slc_alt *alt, const struct slc_judge *judge);
 
 void slc_judge_make(const struct slc_pins *pins, const struct slc_pinned *pinned, uint64_t value,
                     struct slc_judge *judge);
 
 /* Whether another value would have left the outputs as they were, or that cannot be told. */
 bool slc_judge_allows(const struct slc_judge *judge, uint64_t other);
+
+/* The same, and takes the tests that were made off *pool. */
+bool slc_judge_allows_of(const struct slc_judge *judge, uint64_t other, unsigned *pool);
 
 /* Whether results pass. */
 bool slc_check_passes(const struct slc_check *check, const struct ins_eval_result *result);
