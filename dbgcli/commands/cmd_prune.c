@@ -13,6 +13,8 @@ static const struct cli_option options[] = {
     {"ok", 0, "CRITERION",
      "this is right (several can be given); else all output before the wrong"},
     {"wrong", 0, "CRITERION", "this is wrong; else what was sliced last"},
+    {"from", 0, "SOURCE", "only what depends on this, too, as in a chop (several can be given)"},
+    {"through", 0, "CRITERION", "only what this depends on or what depends on it (several, too)"},
     {"pruned", 0, NULL, "show the lines that are pruned instead"},
     {"limit", 0, "N", "at most N lines (40); 0: all"},
     {"all", 0, NULL, "every line, also of libraries whose source is not here"},
@@ -21,7 +23,8 @@ static const struct cli_option options[] = {
 
 const struct cli_syntax cli_cmd_prune_syntax = {
     .example = "prune --ok output:0+28 --wrong output:28",
-    .usage = "[--ok CRITERION]... [--wrong CRITERION] [--pruned] [--limit N] [--all]",
+    .usage = "[--ok CRITERION]... [--wrong CRITERION] [--from SOURCE]... [--through CRITERION]... "
+             "[--pruned] [--limit N] [--all]",
     .options = options,
     .details =
         "The lines of a backward slice, the most suspect ones first, each with its confidence: "
@@ -29,8 +32,9 @@ const struct cli_syntax cli_cmd_prune_syntax = {
         "far what is known to be right tells that its values are right. 0: any of the values that\n"
         "the line has computed in this run would do, or nothing right depends on it; 1: only the\n"
         "value that it had fits, and the line is left out. What is right is, if nothing is said,\n"
-        "all output before the first wrong byte. Then 'mark' says more of single lines, and the\n"
-        "next round begins. Values and memory are told by running the program again.\n"
+        "all output before the first wrong byte. --from and --through leave only what these have\n"
+        "to do with. Then 'mark' says more of single lines, and the next round begins. Values are\n"
+        "told by running the program again.\n"
         "A fault is lost by it where a wrong value happened to give right output.",
 };
 
@@ -61,6 +65,59 @@ static int take_ok(struct cli_session *session, const struct cli_args *args)
     return err;
 }
 
+/* ---- coarse pruning: several slices have it in common ---- */
+
+static int slice_to_set(struct cli_session *session, const struct wetdbg_criterion *criterion,
+                        bool is_forward, struct wetdbg_set **set)
+{
+    const struct wetdbg_slice_options how = {.kinds = WETDBG_SLICE_FULL};
+    struct wetdbg_slice *slice;
+    int err = cli_slice_run(session, criterion, &how, is_forward, false, &slice);
+    if (err)
+        return err;
+    err = wetdbg_set_of_slice(slice, set);
+    wetdbg_slice_free(slice);
+    return err;
+}
+
+/* The forward slice of a criterion; both ways, the backward one, too. */
+static int narrow(struct cli_session *session, const char *text, bool is_both)
+{
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_set *forward = NULL, *backward = NULL, *both = NULL;
+    int err = cli_slice_criterion(session, text, false, &criterion);
+    if (err)
+        return err;
+    err = slice_to_set(session, criterion, true, &forward);
+    if (!err && is_both)
+        err = slice_to_set(session, criterion, false, &backward);
+    if (!err && is_both)
+        err = wetdbg_set_combine(forward, WETDBG_SET_OR, backward, &both);
+    if (is_both) {
+        wetdbg_set_free(forward);
+        forward = both;
+    }
+    if (!err)
+        err = cli_pruning_narrow(session->pruning, forward);
+    wetdbg_set_free(backward);
+    wetdbg_criterion_free(criterion);
+    return err;
+}
+
+static int narrow_all(struct cli_session *session, const struct cli_args *args)
+{
+    int err = 0;
+    wetdbg_set_free(session->pruning->within);
+    session->pruning->within = NULL;
+    for (size_t i = 0; i < args->given_count && !err; i++) {
+        const char *name = args->given[i].option->name;
+        bool is_both = strcmp(name, "through") == 0;
+        if (is_both || strcmp(name, "from") == 0)
+            err = narrow(session, args->given[i].value, is_both);
+    }
+    return err;
+}
+
 int cli_cmd_prune(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     struct cli_session *session = repl->session;
@@ -79,5 +136,7 @@ int cli_cmd_prune(struct cli_repl *repl, const struct cli_args *args, const char
         err = take_ok(session, args);
     if (!err)
         err = cli_prune_begin(session);
+    if (!err)
+        err = narrow_all(session, args);
     return err ? err : cli_prune_round(session, &view);
 }

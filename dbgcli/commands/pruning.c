@@ -33,6 +33,22 @@ void cli_pruning_forget_right(struct cli_pruning *pruning)
     pruning->right_count = 0;
 }
 
+int cli_pruning_narrow(struct cli_pruning *pruning, struct wetdbg_set *set)
+{
+    struct wetdbg_set *both;
+    int err = 0;
+    if (pruning->within) {
+        err = wetdbg_set_combine(pruning->within, WETDBG_SET_AND, set, &both);
+        wetdbg_set_free(set);
+        if (err)
+            return err;
+        set = both;
+        wetdbg_set_free(pruning->within);
+    }
+    pruning->within = set;
+    return err;
+}
+
 void cli_pruning_free(struct cli_pruning *pruning)
 {
     if (!pruning)
@@ -43,6 +59,7 @@ void cli_pruning_free(struct cli_pruning *pruning)
         free(pruning->marks[i].times);
     }
     free(pruning->marks);
+    wetdbg_set_free(pruning->within);
     wetdbg_profile_free(pruning->profile);
     free(pruning->wrong);
     free(pruning);
@@ -115,7 +132,10 @@ struct round {
     struct wetdbg_prune *prune;
     wetdbg_time *good;
     size_t good_count;
-    const struct wetdbg_prune_line *lines;
+    struct row {
+        const struct wetdbg_prune_line *line;
+        uint32_t distance;
+    } * rows; /* the least confidence first, then the nearest */
     size_t count;
 };
 
@@ -129,6 +149,31 @@ static int said_so(int err)
     if (err == -WETDBG_ERR_INTERRUPTED)
         wetdbg_fail(err, "interrupted");
     return err;
+}
+
+/* Cuts the slice by what it is to be within: what is left has no distances of its own. */
+static int cut_slice(struct round *round)
+{
+    const struct wetdbg_slice_options options = {.session = round->session->slices};
+    struct wetdbg_set *all, *left = NULL;
+    struct wetdbg_slice *slice = NULL;
+    int err = wetdbg_set_of_slice(round->slice, &all);
+    if (err)
+        return err;
+    err = wetdbg_set_combine(all, WETDBG_SET_AND, round->session->pruning->within, &left);
+    wetdbg_set_free(all);
+    if (!err && !wetdbg_set_count(left))
+        err =
+            wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                        "nothing of the slice is in what --from and --through name; leave one out");
+    if (!err)
+        err = wetdbg_slice_of_set(left, &options, &slice);
+    wetdbg_set_free(left);
+    if (err)
+        return err;
+    wetdbg_slice_free(round->own);
+    round->slice = round->own = slice;
+    return 0;
 }
 
 /* With distances, if it is not too large for that. */
@@ -198,6 +243,41 @@ static int judge(struct round *round)
     return said_so(err);
 }
 
+/* ---- lines in order ---- */
+
+/* How far a line is from what is wrong, as the whole slice has it. */
+static uint32_t distance_of(const struct round *round, const struct wetdbg_slice_line *line)
+{
+    size_t count = 0;
+    const struct wetdbg_slice *whole = round->session->slice;
+    const struct wetdbg_slice_line *lines =
+        whole && whole != round->slice ? wetdbg_slice_lines(whole, &count) : NULL;
+    for (size_t i = 0; i < count; i++)
+        if (lines[i].line == line->line && lines[i].file == line->file &&
+            strcmp(lines[i].function, line->function) == 0)
+            return lines[i].min_distance;
+    return line->min_distance;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    if (x->line->confidence != y->line->confidence)
+        return x->line->confidence < y->line->confidence ? -1 : 1;
+    if (x->distance != y->distance)
+        return x->distance < y->distance ? -1 : 1;
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static void make_rows(struct round *round)
+{
+    const struct wetdbg_prune_line *lines = wetdbg_prune_lines(round->prune, &round->count);
+    round->rows = cli_malloc((round->count + 1) * sizeof(*round->rows));
+    for (size_t i = 0; i < round->count; i++)
+        round->rows[i] = (struct row){&lines[i], distance_of(round, lines[i].line)};
+    qsort(round->rows, round->count, sizeof(*round->rows), compare_rows);
+}
+
 /* ---- text ---- */
 
 static bool is_shown(const struct round *round, const struct wetdbg_prune_line *line)
@@ -260,13 +340,13 @@ static int show_text(const struct round *round)
     uint64_t shown = 0, left = 0;
     print_summary(round);
     for (size_t i = 0; i < round->count && !cli_out_is_gone(out); i++) {
-        if (!is_shown(round, &round->lines[i]))
+        if (!is_shown(round, round->rows[i].line))
             continue;
         if (round->how->limit && shown == round->how->limit) {
             left++;
             continue;
         }
-        print_line(round, &round->lines[i]);
+        print_line(round, round->rows[i].line);
         shown++;
     }
     if (left)
@@ -276,10 +356,11 @@ static int show_text(const struct round *round)
 
 /* ---- JSON ---- */
 
-static json_t *json_of_line(const struct round *round, const struct wetdbg_prune_line *row)
+static json_t *json_of_line(const struct round *round, const struct row *shown)
 {
+    const struct wetdbg_prune_line *row = shown->line;
     const struct wetdbg_slice_line *line = row->line;
-    bool has_distance = line->min_distance != WETDBG_DISTANCE_UNKNOWN;
+    bool has_distance = shown->distance != WETDBG_DISTANCE_UNKNOWN;
     json_t *object = json_object();
     cli_json_set(object, "file", cli_json_text(line->file));
     cli_json_set(object, "line", line->file ? json_integer(line->line) : json_null());
@@ -289,7 +370,7 @@ static json_t *json_of_line(const struct round *round, const struct wetdbg_prune
     cli_json_set(object, "confidence", json_real(row->confidence));
     cli_json_set(object, "instances", cli_json_count(line->instances));
     cli_json_set(object, "kept", cli_json_count(row->kept));
-    cli_json_set(object, "distance", has_distance ? json_integer(line->min_distance) : json_null());
+    cli_json_set(object, "distance", has_distance ? json_integer(shown->distance) : json_null());
     cli_json_set(object, "first_time", cli_json_count(line->first_time));
     cli_json_set(object, "last_time", cli_json_count(line->last_time));
     cli_json_set(object, "text",
@@ -338,11 +419,11 @@ static int show_json(const struct round *round)
     cli_json_set(object, "unjudged_instances", cli_json_count(counts->unjudged));
     cli_json_set(object, "seconds", json_real(counts->seconds));
     for (size_t i = 0; i < round->count; i++) {
-        bool has_source = round->lines[i].line->file != NULL;
+        bool has_source = round->rows[i].line->line->file != NULL;
         if (has_source && round->how->limit && shown == round->how->limit)
             continue;
         shown += has_source;
-        cli_json_append(has_source ? lines : others, json_of_line(round, &round->lines[i]));
+        cli_json_append(has_source ? lines : others, json_of_line(round, &round->rows[i]));
     }
     cli_json_set(object, "lines", lines);
     cli_json_set(object, "without_lines", others);
@@ -376,12 +457,15 @@ int cli_prune_round(struct cli_session *session, const struct cli_prune_view *ho
         err = need_profile(session);
     if (!err)
         err = make_slice(&round);
+    if (!err && pruning->within)
+        err = cut_slice(&round);
     if (!err)
         err = judge(&round);
     if (!err) {
-        round.lines = wetdbg_prune_lines(round.prune, &round.count);
+        make_rows(&round);
         err = session->out->json ? show_json(&round) : show_text(&round);
     }
+    free(round.rows);
     wetdbg_prune_free(round.prune);
     wetdbg_slice_free(round.own);
     free(round.good);

@@ -21,6 +21,7 @@ struct cli_pruning {
     char *wrong;                     /* its description */
     struct wetdbg_criterion **right; /* owned */
     size_t right_count;
+    struct wetdbg_set *within; /* only these instances are judged; NULL: all */
     struct cli_mark *marks;
     size_t mark_count;
 };
@@ -35,6 +36,9 @@ struct cli_prune_view {
     bool shows_all; /* also lines whose source is not here */
     bool shows_pruned;
 };
+
+/* From now on only instances are judged that are in a set, too: it is taken over. */
+int cli_pruning_narrow(struct cli_pruning *pruning, struct wetdbg_set *set);
 
 /* Forgets what is right. */
 void cli_pruning_forget_right(struct cli_pruning *pruning);

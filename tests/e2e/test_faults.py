@@ -3,7 +3,8 @@
 """test_faults.py BUILD-DIRECTORY O0|O2: known faults, found the way a user would find them.
 
 Records each program of tests/programs/faults.tsv, replays it, slices back from the failure: the faulty line
-has to be in the full slice, and `why` has to lead to it. Prints how much of the program is left to read.
+has to be in the full slice, and `why` has to lead to it; and pruning by right output must not lose it. Prints how
+much of the program is left to read.
 
 Optimisation may leave a line no code at all ('no code': a constant was folded), or only the beginning of
 another line's ('moved'); then nothing is asserted, and the table says so."""
@@ -76,6 +77,15 @@ def check_open(bench, name, trace, full, fault):
                 f"{name}: open without the recording gives another slice")
 
 
+def check_pruned(bench, name, trace, fault):
+    """Pruned by what came before, the fault is still there. How many lines are left."""
+    run = bench.wet("replay", trace, "--batch", "--json", "-e", f"prune --wrong {fault.criterion}")
+    rows = [row for row in run.objects()[0].get("lines", []) if row["file"] and e2e.base_name(row["file"]) == fault.file]
+    bench.check([row for row in rows if row["line"] == fault.line and row["confidence"] < 1],
+                f"{name}: pruning has lost line {fault.line}", run)
+    return sum(1 for row in rows if row["confidence"] < 1)
+
+
 def check_fault(bench, fault, build):
     name = f"{fault.program}_{build}"
     trace = bench.record(name, f"{bench.programs}/{name}", *fault.arguments, stdin=fault.stdin)
@@ -100,12 +110,15 @@ def check_fault(bench, fault, build):
         bench.check(in_full, f"{name}: line {fault.line} is not in the full slice")
     if in_full:
         check_why(bench, name, why, full, fault)
+    left = ""
+    if in_full and fault.criterion.startswith("output"):
+        left = f"{check_pruned(bench, name, trace, fault)} after pruning"
     if fault.program in OPENED:
         check_open(bench, name, trace, full, fault)
     mine = len(own_lines(full, fault))
     print(f"{fault.program:16} {fault.kind:26} {build} {fault.criterion:24} {by:8}"
           f"{'yes' if in_data else without:8}{mine:5} {len(own_lines(data, fault)):5}"
-          f" {executed:5} {100 * mine / executed:5.0f}% {full['instances']:9} {full['seconds']:6.2f}", flush=True)
+          f" {executed:5} {100 * mine / executed:5.0f}% {full['instances']:9} {full['seconds']:6.2f} {left}", flush=True)
 
 
 def test(bench, arguments):

@@ -76,6 +76,22 @@ def check_rounds(bench, directory, lines):
     bench.check([len(answer["marks"]) for answer in listed] == [1, 0, 0], "marks are listed and cleared", run)
 
 
+def check_coarse(bench, directory, lines):
+    answers, run = answers_of(bench, directory, f"prune --wrong {WRONG}", f"prune --from {SOURCE}:{lines['SIDE']}",
+                              f"prune --through {SOURCE}:{lines['FAULT']} --from {SOURCE}:{lines['SIDE']}", "prune")
+    if not bench.check(run.status == 0 and len(answers) == 4, "four prunings", run):
+        return
+    all_, late, through, again = answers
+    bench.check(0 < through["instances"] <= late["instances"] < all_["instances"] == again["instances"], "fewer instances")
+    bench.check(lines["FAULT"] in own(late) and lines["FAULT"] in own(through), f"the fault: {own(late)} {own(through)}")
+    bench.check(lines["SECOND"] not in own(late) + own(late, is_kept=False), "what does not depend on it")
+    distances = [{row["line"]: row["distance"] for row in answer["lines"] if row["file"] and
+                  e2e.base_name(row["file"]) == SOURCE} for answer in (all_, late)]
+    bench.check(distances[0][lines["FAULT"]] == distances[1][lines["FAULT"]], "distances are those of the whole slice")
+    empty = bench.wet("replay", directory, "--batch", "-e", f"prune --wrong {WRONG} --from output:0 --from output:8")
+    bench.check("leave one out" in empty.err, "nothing in common", empty)
+
+
 def check_refusals(bench, directory, lines):
     for commands, sentence in (
             (("prune",), "there is no slice yet"),
@@ -104,6 +120,7 @@ def main_test(bench, _):
     directory = bench.record("numbers", f"{bench.build}/tests/e2e/e2e_right_and_wrong")
     check_default(bench, directory, lines)
     check_rounds(bench, directory, lines)
+    check_coarse(bench, directory, lines)
     check_refusals(bench, directory, lines)
 
 
