@@ -174,7 +174,7 @@ static int find_values(struct labels *labels)
     struct wetdbg *wet = labels->session->wet;
     uint64_t k = wetdbg_interval_at(wet, labels->steps[0].time);
     uint64_t last = wetdbg_interval_at(wet, labels->steps[labels->step_count - 1].time);
-    struct wetdbg_effects *effects;
+    struct wetdbg_effects *effects = NULL;
     int err = wetdbg_effects_open(wet, &effects);
     for (; !err && k <= last; k++)
         err = wetdbg_effects_each(effects, k, false, take_effect, labels);
