@@ -90,6 +90,7 @@ void slc_slice_restart(struct wetdbg_slice *slice)
     slc_code_clear_tallies(slice->code);
     slc_lines_restart(slice);
     slice->counts.instances = slice->counts.statements = slice->counts.unknown_calls = 0;
+    slice->counts.looked_to = 0;
     slice->initial_count = 0;
     slice->has_fault = false;
 }

@@ -49,8 +49,8 @@ const struct cli_syntax cli_cmd_slice_syntax = {
     .operands_min = 1,
     .operands_max = 2,
     .details =
-        "Backward: which executed instructions made a value what it is, by source line, most\n"
-        "recent first. Forward: which ones depend on it, earliest first, and what of the output\n"
+        "Backward: which executed instructions made a value what it is, by source line, the\n"
+        "nearest first. Forward: which ones depend on it, earliest first, and what of the output\n"
         "they came to. Both: the two together, most recent first, without distances.\n"
         "CRITERION is one of\n"
         "  crash                       what the signal that ended the run was due to\n"
@@ -96,6 +96,7 @@ struct answer {
     struct wetdbg_set *set;                  /* of both */
     struct wetdbg_slice *joined;             /* that set */
     struct wetdbg_slice *shown;              /* one of the three */
+    struct wetdbg_slice *look;               /* a first one, for people who look back; or NULL */
     uint64_t unknown_calls;
     double seconds;
 };
@@ -148,6 +149,7 @@ static int parse(const struct cli_args *args, struct request *request)
 
 static void free_slices(struct answer *answer)
 {
+    wetdbg_slice_free(answer->look);
     wetdbg_slice_free(answer->joined);
     wetdbg_slice_free(answer->backward);
     wetdbg_slice_free(answer->forward);
@@ -190,9 +192,15 @@ static int make(struct cli_session *session, const struct request *request, bool
     int err = cli_slice_criterion(session, request->text, request->from_write, &answer->criterion);
     if (err)
         return err;
-    if (request->direction != FORWARD)
-        err = cli_slice_run(session, answer->criterion, &request->how, false,
-                            shows_lines && request->direction != BOTH, &answer->backward);
+    if (shows_lines && request->direction == BACKWARD && !request->how.record_parents &&
+        !session->out->json)
+        err = cli_slice_look(session, answer->criterion, &request->how, &answer->look);
+    if (!err && answer->look)
+        err = cli_slice_run_behind(session, answer->criterion, &request->how, answer->look,
+                                   &answer->backward);
+    else if (!err && request->direction != FORWARD)
+        err = cli_slice_run(session, answer->criterion, &request->how, false, false,
+                            &answer->backward);
     if (!err && request->direction != BACKWARD)
         err = cli_slice_run(session, answer->criterion, &request->how, true,
                             shows_lines && request->direction != BOTH, &answer->forward);
@@ -252,6 +260,10 @@ static void print_counts(const struct cli_session *session, const struct answer 
         fprintf(to,
                 "(approximate: what %" PRIu64 " system call%s read is not known, no signature)\n",
                 answer->unknown_calls, answer->unknown_calls == 1 ? "" : "s");
+    wetdbg_time looked_to = answer->look ? wetdbg_slice_get_counts(answer->look)->looked_to : 0;
+    if (looked_to)
+        fprintf(to, "(the nearest first, of those since time %" PRIu64 "; then the most recent)\n",
+                looked_to);
 }
 
 /* The graph, as a tree and in files. Text has the tree, JSON all links. */
@@ -427,6 +439,9 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
     view.against = against;
     view.keeps_rest = !against;
     remember(session, &request, &answer);
+    view.look = answer.look;
+    if (request.how.record_parents && request.direction == BACKWARD)
+        view.look = answer.shown;
     err = cli_slice_view_open(&view, answer.shown);
     if (!err)
         cli_against_sort(against, view.order, view.order_count);

@@ -32,6 +32,63 @@ static void add_lines(struct cli_slice_view *view, const unsigned char *parts, u
             view->order[view->order_count++] = i;
 }
 
+/* ---- nearest first ---- */
+
+static int by_line(const void *left, const void *right)
+{
+    const struct wetdbg_slice_line *a = left, *b = right;
+    if (a->line != b->line)
+        return a->line < b->line ? -1 : 1;
+    return a->file == b->file ? 0 : strcmp(a->file, b->file);
+}
+
+/* The lines of a first look that have source, to be searched; to be freed. */
+static struct wetdbg_slice_line *sort_look(const struct wetdbg_slice *look, size_t *count)
+{
+    size_t all, kept = 0;
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(look, &all);
+    struct wetdbg_slice_line *sorted = cli_realloc(NULL, all + 1, sizeof(*sorted));
+    for (size_t i = 0; i < all; i++)
+        if (lines[i].file)
+            sorted[kept++] = lines[i];
+    qsort(sorted, kept, sizeof(*sorted), by_line);
+    *count = kept;
+    return sorted;
+}
+
+struct near {
+    uint32_t distance;
+    size_t index;
+};
+
+static int nearest_first(const void *left, const void *right)
+{
+    const struct near *a = left, *b = right;
+    if (a->distance != b->distance)
+        return a->distance < b->distance ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* Sorts the lines to be shown by their distances, those without behind the others. */
+static void sort_lines(struct cli_slice_view *view)
+{
+    size_t look_count;
+    struct wetdbg_slice_line *look = sort_look(view->look, &look_count);
+    struct near *list = cli_realloc(NULL, view->order_count + 1, sizeof(*list));
+    for (size_t i = 0; i < view->order_count; i++) {
+        const struct wetdbg_slice_line *line = &view->lines[view->order[i]];
+        const struct wetdbg_slice_line *found =
+            bsearch(line, look, look_count, sizeof(*look), by_line);
+        list[i] =
+            (struct near){found ? found->min_distance : WETDBG_DISTANCE_UNKNOWN, view->order[i]};
+    }
+    qsort(list, view->order_count, sizeof(*list), nearest_first);
+    for (size_t i = 0; i < view->order_count; i++)
+        view->order[i] = list[i].index;
+    free(list);
+    free(look);
+}
+
 static void choose_lines(struct cli_slice_view *view)
 {
     unsigned char *parts = cli_malloc(view->count + 1);
@@ -43,6 +100,8 @@ static void choose_lines(struct cli_slice_view *view)
     }
     bool shows_callers = view->shows_all || !counts[OWN];
     add_lines(view, parts, shows_callers ? 1u << OWN | 1u << CALLER : 1u << OWN);
+    if (view->look)
+        sort_lines(view);
     if (view->shows_all)
         add_lines(view, parts, 1u << OTHER);
     view->callers = shows_callers ? 0 : counts[CALLER];
@@ -71,7 +130,7 @@ static void keep_rest(struct cli_slice_view *view)
     struct wetdbg_slice_line *lines = cli_realloc(NULL, view->count, sizeof(*lines));
     memcpy(lines, view->lines, view->count * sizeof(*lines));
     *rest = *view;
-    rest->slice = NULL;
+    rest->slice = rest->look = NULL;
     rest->has_instances = false;
     rest->lines = lines;
     cli_slice_rest_free(view->session);

@@ -18,6 +18,8 @@ struct cli_slice_view {
     bool unfolds; /* each instance for itself, not those of an instruction as one row */
     bool shows_all;
     bool keeps_rest; /* what is over the limit is for `more` */
+    const struct wetdbg_slice
+        *look; /* a first look, by whose distances text has the nearest lines first; or NULL */
     /* Of two slices that are compared: whether the other has the line as well, with other instances, and what
      * text says of it. NULL: there is no other. */
     bool (*is_shared)(const void *arg, const struct wetdbg_slice_line *line);

@@ -2,15 +2,19 @@
 #include "dbgcli/commands/slicing.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
+#include "dbgcli/alloc.h"
 #include "dbgcli/commands/slice_groups.h"
 #include "dbgcli/meter.h"
 #include "dbgcli/nav/place.h"
 #include <wetdbg/errors.h>
 
-#define PATIENCE_SECONDS 0.5 /* before lines of a slice in progress are shown */
-#define EARLY_LINES      10  /* shown before the slice is complete */
+#define PATIENCE_SECONDS  0.1 /* before lines of a slice in progress are shown */
+#define EARLY_LINES       40  /* shown before the slice is complete */
+#define LOOK_INSTRUCTIONS (UINT64_C(1) << 19)
 
 static double seconds_now(void)
 {
@@ -82,7 +86,8 @@ static void print_early_lines(struct watch *watch)
 {
     struct cli_out *out = watch->session->out;
     if (!watch->printed && watch->line_count)
-        fputs("first lines, while the slice is being completed:\n", out->stream);
+        fprintf(out->stream, "%s lines, while the slice is being completed:\n",
+                watch->shows_lines ? "first" : "the nearest");
     for (; watch->printed < watch->line_count; watch->printed++) {
         const struct wetdbg_slice_line *line = &watch->lines[watch->printed];
         struct cli_place place = {.module = line->module, .file = line->file, .line = line->line};
@@ -115,27 +120,65 @@ static int on_line(void *arg, const struct wetdbg_slice_line *line)
     return 0;
 }
 
-int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *criterion,
-                  const struct wetdbg_slice_options *how, bool is_forward, bool shows_lines,
-                  struct wetdbg_slice **slice)
+static int run(struct watch *watch, const struct wetdbg_criterion *criterion,
+               const struct wetdbg_slice_options *how, bool is_forward, struct wetdbg_slice **slice)
 {
-    struct watch watch = {
-        .session = session,
-        .shows_lines = shows_lines && !session->out->json,
-    };
+    struct cli_session *session = watch->session;
     struct wetdbg_slice_options options = *how;
     options.session = session->slices;
     options.progress = on_progress;
     options.on_line = on_line;
-    options.arg = &watch;
-    watch.start = seconds_now();
-    cli_meter_begin(&watch.meter, session->out, is_forward ? "looking ahead" : "looking back");
+    options.arg = watch;
+    watch->start = seconds_now();
+    cli_meter_begin(&watch->meter, session->out, is_forward ? "looking ahead" : "looking back");
     int result = (is_forward ? wetdbg_slice_forward
                              : wetdbg_slice_backward)(session->wet, criterion, &options, slice);
-    cli_meter_end(&watch.meter);
+    cli_meter_end(&watch->meter);
     if (result == -WETDBG_ERR_INTERRUPTED)
         wetdbg_fail(result, "interrupted");
     return result;
+}
+
+int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *criterion,
+                  const struct wetdbg_slice_options *how, bool is_forward, bool shows_lines,
+                  struct wetdbg_slice **slice)
+{
+    struct watch watch = {.session = session, .shows_lines = shows_lines && !session->out->json};
+    return run(&watch, criterion, how, is_forward, slice);
+}
+
+int cli_slice_look(struct cli_session *session, const struct wetdbg_criterion *criterion,
+                   const struct wetdbg_slice_options *how, struct wetdbg_slice **look)
+{
+    struct wetdbg_slice_options options = *how;
+    options.record_parents = options.copies_are_near = true;
+    options.look = LOOK_INSTRUCTIONS;
+    return cli_slice_run(session, criterion, &options, false, false, look);
+}
+
+static int by_distance(const void *left, const void *right)
+{
+    const struct wetdbg_slice_line *a = left, *b = right;
+    if (a->min_distance != b->min_distance)
+        return a->min_distance < b->min_distance ? -1 : 1;
+    return a->last_time > b->last_time ? -1 : a->last_time < b->last_time;
+}
+
+int cli_slice_run_behind(struct cli_session *session, const struct wetdbg_criterion *criterion,
+                         const struct wetdbg_slice_options *how, const struct wetdbg_slice *look,
+                         struct wetdbg_slice **slice)
+{
+    struct watch watch = {.session = session};
+    size_t count;
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(look, &count);
+    struct wetdbg_slice_line *sorted = cli_realloc(NULL, count + 1, sizeof(*sorted));
+    memcpy(sorted, lines, count * sizeof(*sorted));
+    qsort(sorted, count, sizeof(*sorted), by_distance);
+    for (size_t i = 0; i < count && watch.line_count < EARLY_LINES; i++)
+        if (cli_slice_line_is_readable(session, &sorted[i]))
+            watch.lines[watch.line_count++] = sorted[i];
+    free(sorted);
+    return run(&watch, criterion, how, false, slice);
 }
 
 int cli_slice_of_set(struct cli_session *session, const struct wetdbg_set *set,

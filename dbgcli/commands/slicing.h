@@ -26,6 +26,16 @@ int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *cr
                   const struct wetdbg_slice_options *how, bool is_forward, bool shows_lines,
                   struct wetdbg_slice **slice);
 
+/*
+ * A first look back from a criterion, with distances: cut off after a moment, whatever the run's length. Then
+ * cli_slice_run() backward; who waits for that is shown the nearest lines of the first look. Errors of cli_slice_run().
+ */
+int cli_slice_look(struct cli_session *session, const struct wetdbg_criterion *criterion,
+                   const struct wetdbg_slice_options *how, struct wetdbg_slice **look);
+int cli_slice_run_behind(struct cli_session *session, const struct wetdbg_criterion *criterion,
+                         const struct wetdbg_slice_options *how, const struct wetdbg_slice *look,
+                         struct wetdbg_slice **slice);
+
 /* A set's lines and instances, as wetdbg_slice_of_set() gives them, with the same errors. */
 int cli_slice_of_set(struct cli_session *session, const struct wetdbg_set *set,
                      struct wetdbg_slice **slice);

@@ -257,6 +257,15 @@ struct wetdbg_slice_options {
      * preserves keep their definitions across it (also of a function that it bound when that
      * was first called), and what made a frame from inside it is what entered it. */
     bool loader;
+    /*
+     * A first look: the scan back ends soon after it has passed so many instructions (0: it goes on to the end), and
+     * counts.looked_to says where. All that it has is exact, since a way to the criterion only leads through later
+     * instances; what is before that time is missing, and so are the initials. With record_parents only, and not of
+     * forward slices.
+     */
+    uint64_t look;
+    /* With record_parents: what only copies a value is as near as who uses the copy. */
+    bool copies_are_near;
     /* Called some ten times a second at most, with the number of instructions scanned and that
      * there are in all; non-zero stops with -WETDBG_ERR_INTERRUPTED. May be NULL. */
     int (*progress)(void *arg, uint64_t scanned, uint64_t total);
@@ -315,6 +324,8 @@ struct wetdbg_slice_counts {
     uint64_t unknown_calls; /* instances of system calls whose uses are not known */
     uint64_t scanned;       /* instructions passed over, of all passes */
     uint32_t passes;
+    wetdbg_time
+        looked_to; /* of a first look that ended early, the first time that it came to; else 0 */
     double seconds;
 };
 const struct wetdbg_slice_counts *wetdbg_slice_get_counts(const struct wetdbg_slice *slice);

@@ -270,7 +270,10 @@ static int follow_flow(struct slc_scan *scan, struct slc_task *task, const struc
     int err;
 
     if (!(scan->hits.whole & 1u << f) && slc_move_make(&move, flow)) {
+        bool is_near = scan->slice->options.copies_are_near;
+        want->distance -= is_near;
         err = follow_copy(scan, task, in, f, &move, want);
+        want->distance += is_near;
     } else {
         want_values(task, flow, want);
         err = want_operands(scan, in, flow->mem_uses, want);

@@ -278,6 +278,18 @@ static int report(struct slc_scan *scan, uint64_t scanned)
     return 0;
 }
 
+/* Whether a first look ends before an execution, which it tells then. */
+static bool ends_look(struct slc_scan *scan, const struct wet_exec *exec, wetdbg_time last)
+{
+    const uint64_t look = scan->slice->options.look;
+    wetdbg_time time = scan->interval->first_time + exec->time_off;
+
+    if (!look || time + look > last)
+        return false;
+    scan->slice->counts.looked_to = time;
+    return true;
+}
+
 static int pass_execs(struct slc_scan *scan, size_t first, size_t end, wetdbg_time last)
 {
     const struct wet_interval *interval = scan->interval;
@@ -294,6 +306,8 @@ static int pass_execs(struct slc_scan *scan, size_t first, size_t end, wetdbg_ti
         if (!err)
             err = report(scan, wetdbg_get_info(scan->wet)->last_time - interval->first_time -
                                    interval->execs[end].time_off);
+        if (!err && ends_look(scan, &interval->execs[end], last))
+            break;
     }
     return err;
 }
@@ -357,7 +371,7 @@ static int pass_interval(struct slc_scan *scan, const struct wet_interval *inter
     } else if (!err) {
         err = pass_execs(scan, 0, at, last);
     }
-    if (!err)
+    if (!err && !scan->slice->counts.looked_to)
         err = slc_pass_events(scan, 0);
     scan->interval = NULL;
     if (!err)
@@ -497,6 +511,8 @@ int slc_scan_run(struct slc_scan *scan)
         uint64_t left = interval->first_time;
         wet_interval_put(scan->wet, interval);
         is_first = false;
+        if (!err && scan->slice->counts.looked_to)
+            return 0;
         if (!err)
             err = report(scan, wetdbg_get_info(scan->wet)->last_time - left);
     }

@@ -120,6 +120,66 @@ static void a_set_as_a_slice_has_the_lines_of_its_own(void **state)
     wetdbg_slice_free(slice);
 }
 
+/* ---- first looks ---- */
+
+struct seen {
+    const struct wetdbg_slice *whole;
+    wetdbg_time first;
+    uint64_t count;
+};
+
+/* Whether an instance is in the whole slice with the same distance. */
+static int find_again(void *arg, const struct wetdbg_slice_instance *instance)
+{
+    const struct wetdbg_slice_instance *wanted = arg;
+
+    return instance->time == wanted->time &&
+           (instance->distance != wanted->distance || instance->edge != wanted->edge);
+}
+
+static int compare_instance(void *arg, const struct wetdbg_slice_instance *instance)
+{
+    struct seen *seen = arg;
+    struct wetdbg_slice_instance wanted = *instance;
+
+    seen->count++;
+    assert_true(instance->time >= seen->first);
+    assert_true(wetdbg_slice_contains_time(seen->whole, instance->time));
+    if (seen->count % 97 == 0) /* a walk over all for each */
+        assert_int_equal(
+            wetdbg_slice_each_instance(seen->whole, &instance->pc, 1, find_again, &wanted), 0);
+    return 0;
+}
+
+static int count_since(void *arg, const struct wetdbg_slice_instance *instance)
+{
+    struct seen *seen = arg;
+
+    seen->count += instance->time >= seen->first;
+    return 0;
+}
+
+static void a_first_look_is_the_end_of_the_whole_slice(void **state)
+{
+    struct fixture *f = *state;
+    struct wetdbg_slice_options options = {.record_parents = true, .copies_are_near = true};
+    struct wetdbg_slice *whole, *look;
+
+    assert_int_equal(wetdbg_slice_backward(f->wet, f->target, &options, &whole), 0);
+    options.look = f->steps / 20;
+    assert_int_equal(wetdbg_slice_backward(f->wet, f->target, &options, &look), 0);
+    assert_int_equal(wetdbg_slice_get_counts(whole)->looked_to, 0);
+    struct seen in_look = {whole, wetdbg_slice_get_counts(look)->looked_to, 0};
+    struct seen in_whole = in_look;
+    assert_true(in_look.first > 1);
+    assert_int_equal(wetdbg_slice_each_instance(look, NULL, 0, compare_instance, &in_look), 0);
+    assert_int_equal(wetdbg_slice_each_instance(whole, NULL, 0, count_since, &in_whole), 0);
+    assert_int_equal(in_look.count, in_whole.count);
+    assert_true(in_look.count > 0 && in_look.count < wetdbg_slice_get_counts(whole)->instances);
+    wetdbg_slice_free(whole);
+    wetdbg_slice_free(look);
+}
+
 /* ---- files ---- */
 
 static size_t read_file(const char *path, uint8_t *bytes, size_t size)
@@ -187,6 +247,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_hold_what_their_members_say),
         cmocka_unit_test(a_set_as_a_slice_has_the_lines_of_its_own),
+        cmocka_unit_test(a_first_look_is_the_end_of_the_whole_slice),
         cmocka_unit_test(files_come_back_or_are_refused),
     };
 
