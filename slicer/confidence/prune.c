@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Slices pruned by confidence: <wetdbg/prune.h>. */
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,8 +162,7 @@ static void add_to_line(const struct wetdbg_prune *prune, struct line_tally *lin
     const struct tally *tally =
         pc_index < prune->tally_capacity ? &prune->tallies[pc_index] : &none;
 
-    assert(tally->judged <= total->instances);
-    line->kept += total->instances - tally->certain;
+    line->kept += total->instances > tally->certain ? total->instances - tally->certain : 0;
     if (tally->judged < total->instances)
         line->least = 0;
     else if (tally->least < line->least)
