@@ -3,9 +3,11 @@
  * measure open FILE.wet            milliseconds that opening takes
  * measure regenerate FILE.wet      all intervals run again, last to first
  * measure dependences TRACE        all dependences of a run found, and thrown away
- * measure slices FILE.wet COUNT    backward slices of COUNT instances spread over the run: cold, warm
+ * measure slices FILE.wet COUNT    backward slices of COUNT instances spread over the run: cold,
+ *                                  warm
  * measure forward FILE.wet COUNT   the same of forward slices
- * measure sets FILE.wet            two slices from near the end put together; and a chop, against its slices
+ * measure sets FILE.wet            two slices from near the end put together; and a chop, against
+ *                                  its slices
  *
  * What bench/run cannot time from outside. Each prints one JSON object. A *cold* slice is the
  * first thing that a new process does with the file; *warm* ones are of other instances than those

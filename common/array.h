@@ -29,8 +29,8 @@
     WD_GROW(items, capacity, needed, WD_GROW_DOUBLE | WD_GROW_ZEROED)
 
 /*
- * Room for one more element behind `count` in an array that has no capacity: there is room up to the
- * next power of two. It must have grown by nothing else, one element at a time. 0 or -ENOMEM.
+ * Room for one more element behind `count` in an array that has no capacity: there is room up to
+ * the next power of two. It must have grown by nothing else, one element at a time. 0 or -ENOMEM.
  */
 #define wd_grow_one(items, count)                                                                  \
     ({                                                                                             \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A question to the processor. Not <cpuid.h>: the macros of clang 14's move rbx to a register that may
- * be the leaf's, where the answer's eax is not used, and so ask for whatever leaf rbx happens to name.
+ * A question to the processor. Not <cpuid.h>: the macros of clang 14's move rbx to a register that
+ * may be the leaf's, where the answer's eax is not used, and so ask for whatever leaf rbx happens
+ * to name.
  */
 #ifndef COMMON_CPUID_H
 #define COMMON_CPUID_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Digests of contents that an attacker may have chosen: BLAKE2b with 32 bytes (RFC 7693). Against accidents
- * XXH64 is enough, and ten times as fast.
+ * Digests of contents that an attacker may have chosen: BLAKE2b with 32 bytes (RFC 7693). Against
+ * accidents XXH64 is enough, and ten times as fast.
  */
 #ifndef COMMON_DIGEST_H
 #define COMMON_DIGEST_H

@@ -30,8 +30,8 @@ static inline uint64_t wd_hash_u64(uint64_t key)
         i;                                                                                         \
     })
 
-/* Where the elements of an array are, by hash: the array may move, and knows nothing of it. Embedded
- * by its holder; all zero has no places, and cannot be searched. */
+/* Where the elements of an array are, by hash: the array may move, and knows nothing of it.
+ * Embedded by its holder; all zero has no places, and cannot be searched. */
 struct wd_index {
     uint32_t *places; /* 1 + the element's index in the array, or 0 */
     size_t capacity;
@@ -47,8 +47,8 @@ int wd_index_renew(struct wd_index *index, size_t capacity);
 void wd_index_clear(struct wd_index *index);
 
 /*
- * The place (uint32_t *) of the element of which `is_it` is true, an expression in `n`, the name of its
- * index in the array. If there is none, the free place where 1 + its index goes.
+ * The place (uint32_t *) of the element of which `is_it` is true, an expression in `n`, the name of
+ * its index in the array. If there is none, the free place where 1 + its index goes.
  */
 #define wd_index_find(index, hash, n, is_it)                                                       \
     ({                                                                                             \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Reading memory that somebody else may change meanwhile. What was read is then all that is looked at: the
- * compiler may not read the same place a second time, as it may for an ordinary load.
+ * Reading memory that somebody else may change meanwhile. What was read is then all that is looked
+ * at: the compiler may not read the same place a second time, as it may for an ordinary load.
  */
 #ifndef COMMON_ONCE_H
 #define COMMON_ONCE_H

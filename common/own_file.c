@@ -63,7 +63,8 @@ int wetdbg_own_file_open(const char *path, int *fd)
     }
 }
 
-/* Whether the file of that name is somebody else's in a directory like /tmp, where only its owner may replace it. */
+/* Whether the file of that name is somebody else's in a directory like /tmp, where only its owner
+ * may replace it. */
 static bool is_held(const char *path, const struct stat *named)
 {
     struct stat st;

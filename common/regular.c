@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A descriptor opened with O_PATH names a file and does nothing to it. What it says about the file is then
- * true of what is opened through /proc/self/fd, whoever renames what meanwhile.
+ * A descriptor opened with O_PATH names a file and does nothing to it. What it says about the file
+ * is then true of what is opened through /proc/self/fd, whoever renames what meanwhile.
  */
 #include "common/regular.h"
 
@@ -35,8 +35,8 @@ const char *wd_regular_kind(mode_t mode)
     }
 }
 
-/* Where /proc is not mounted the name is all there is: whoever may rename files in that directory at this
- * very moment can have another one opened, but never taken. */
+/* Where /proc is not mounted the name is all there is: whoever may rename files in that directory
+ * at this very moment can have another one opened, but never taken. */
 static int open_by_name(int dir_fd, const char *name, const struct stat *looked_at, int flags)
 {
     struct stat st;

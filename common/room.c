@@ -22,7 +22,8 @@ static uint64_t kib_of(const char *text, const char *name)
     return line && sscanf(line + strlen(name), " %llu", &kib) == 1 ? kib << 10 : UINT64_MAX;
 }
 
-/* What can be used without swapping, which is free memory and what only caches files, but for the reserve. */
+/* What can be used without swapping, which is free memory and what only caches files, but for the
+ * reserve. */
 static uint64_t available(void)
 {
     char text[512];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Small allocations of the front end: where memory is short for them, the process says so and
  * ends with status 5. Sizes that come from a recording go through the engine, not through here.
- * (Not called xmalloc and so on: readline has functions of these names, which would be ours then.) */
+ * (Not called xmalloc and so on: readline has functions of these names, which would be ours
+ * then.) */
 #ifndef DBGCLI_ALLOC_H
 #define DBGCLI_ALLOC_H
 

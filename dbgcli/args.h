@@ -2,10 +2,9 @@
 /*
  * Options and operands, for verbs (`wetdbg record …`) and for the prompt's commands alike.
  *
- * A syntax is a constant table; help texts and the parser read the same one. Accepted are
- * --name, --name=VALUE, --name VALUE, -x, -xVALUE, -x VALUE, and -- which ends the options; -5 is an
- * operand.
- * Names are not abbreviated: scripts should survive the next option.
+ * A syntax is a constant table; help texts and the parser read the same one. Accepted are --name,
+ * --name=VALUE, --name VALUE, -x, -xVALUE, -x VALUE, and -- which ends the options; -5 is an
+ * operand. Names are not abbreviated: scripts should survive the next option.
  */
 #ifndef DBGCLI_ARGS_H
 #define DBGCLI_ARGS_H
@@ -27,8 +26,8 @@ struct cli_syntax {
     size_t operands_min, operands_max;
     bool ends_at_operand; /* what follows the first operand is none of ours: PROGRAM ARG... */
     bool is_raw;          /* prompt only: the whole rest of the line is one operand */
-    bool
-        goes_on; /* prompt only: an empty line after it runs it without operands, for what follows */
+    /* prompt only: an empty line after it runs it without operands, for what follows */
+    bool goes_on;
     const char *next; /* prompt only: an empty line after it runs this command instead, or NULL */
     const char *details; /* paragraphs for `help NAME`, or NULL */
     const char *example; /* a line for it; a verb may have none (NULL) */
@@ -51,8 +50,8 @@ struct cli_args {
 };
 
 /*
- * Parses argv[0..argc-1] (without the name). 0, and cli_args_fini() is due; or -WETDBG_ERR_USAGE with
- * a sentence that begins with `name` and names the word at fault.
+ * Parses argv[0..argc-1] (without the name). 0, and cli_args_fini() is due; or -WETDBG_ERR_USAGE
+ * with a sentence that begins with `name` and names the word at fault.
  */
 int cli_args_parse(struct cli_args *args, const char *name, const struct cli_syntax *syntax,
                    int argc, char **argv);

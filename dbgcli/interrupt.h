@@ -10,8 +10,8 @@
  * for each. Without SA_RESTART: a read of a line is interrupted too. */
 void cli_interrupt_catch(void (*tell)(void *context), void *context);
 
-/* The same, and SIGTERM and SIGHUP (unless that is ignored) are taken for an interruption too: for what has to
- * clean up before the process ends. */
+/* The same, and SIGTERM and SIGHUP (unless that is ignored) are taken for an interruption too: for
+ * what has to clean up before the process ends. */
 void cli_interrupt_catch_all(void);
 
 /* The signal that interrupted last, or 0. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A query that goes over the run says here how far it is, and is told when to end. On a terminal people
- * see it (dbgcli/screen.h).
+ * A query that goes over the run says here how far it is, and is told when to end. On a terminal
+ * people see it (dbgcli/screen.h).
  */
 #ifndef DBGCLI_METER_H
 #define DBGCLI_METER_H
@@ -20,7 +20,8 @@ struct cli_meter {
 /* `what`: a constant, "searching". */
 void cli_meter_begin(struct cli_meter *meter, struct cli_out *out, const char *what);
 
-/* Told how far the query is. Returns true if it is to end: Ctrl-C came, or nobody reads any more. */
+/* Told how far the query is. Returns true if it is to end: Ctrl-C came, or nobody reads any
+ * more. */
 bool cli_meter_update(struct cli_meter *meter, uint64_t done, uint64_t total);
 
 /* Ends the meter: what follows is not measured. */

@@ -49,7 +49,8 @@ int cli_out_fini(struct cli_out *out);
  * also once its pager was left. */
 bool cli_out_is_gone(const struct cli_out *out);
 
-/* Styles always, never, or (auto, NULL) as cli_out_init() found. -WETDBG_ERR_USAGE for another word. */
+/* Styles always, never, or (auto, NULL) as cli_out_init() found. -WETDBG_ERR_USAGE for another
+ * word. */
 int cli_out_color(struct cli_out *out, const char *when);
 
 /* Begin and end an answer: on a terminal it may go through a pager. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The program that shows long answers page by page: $PAGER, else less. Reads from a pipe of ours and
- * its keys from the terminal, as git's and man's does.
+ * The program that shows long answers page by page: $PAGER, else less. Reads from a pipe of ours
+ * and its keys from the terminal, as git's and man's does.
  */
 #ifndef DBGCLI_PAGER_H
 #define DBGCLI_PAGER_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The last thing before a terminal. Names of types, members and functions come from the recorded program's own
- * file, and are written in many places: what of them would steer a terminal is replaced here, once for all.
+ * The last thing before a terminal. Names of types, members and functions come from the recorded
+ * program's own file, and are written in many places: what of them would steer a terminal is
+ * replaced here, once for all.
  */
 #ifndef DBGCLI_PLAIN_TEXT_H
 #define DBGCLI_PLAIN_TEXT_H
@@ -16,9 +17,9 @@ struct cli_filter {
 };
 
 /*
- * Passes printable text on: newline, tab, ASCII, UTF-8 without C1 controls, and with `is_styled` our own styles
- * (cli_style_sequences). Any other byte becomes '?'. `to` has room for size + sizeof held; returns how much of it
- * is used.
+ * Passes printable text on: newline, tab, ASCII, UTF-8 without C1 controls, and with `is_styled`
+ * our own styles (cli_style_sequences). Any other byte becomes '?'. `to` has room for size + sizeof
+ * held; returns how much of it is used.
  */
 size_t cli_filter_pass(struct cli_filter *filter, bool is_styled, const char *bytes, size_t size,
                        char *to);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * An answer is held back until it is known to be longer than the screen, or until it ends, or until the
- * query takes its time: then what there is of it is shown. A pager that starts after that gets
+ * An answer is held back until it is known to be longer than the screen, or until it ends, or until
+ * the query takes its time: then what there is of it is shown. A pager that starts after that gets
  * the answer from its beginning all the same, since people search and scroll in it.
  *
- * The lock guards everything that the thread looks at. While a pager runs the thread draws nothing, so
- * the pager itself is the caller's alone.
+ * The lock guards everything that the thread looks at. While a pager runs the thread draws nothing,
+ * so the pager itself is the caller's alone.
  */
 #include "dbgcli/screen.h"
 

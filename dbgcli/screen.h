@@ -3,11 +3,11 @@
  * A terminal on which a person waits. Of each answer, from cli_screen_begin() to cli_screen_end():
  *
  * - one that is longer than the screen goes to a pager (dbgcli/pager.h);
- * - while a query has nothing to say, a line tells that it runs, and how far it is. A thread draws it,
- *   so that no query can forget to.
+ * - while a query has nothing to say, a line tells that it runs, and how far it is. A thread draws
+ *   it, so that no query can forget to.
  *
- * All functions but the thread's are the caller's thread's. What is written outside of an answer goes
- * to the terminal as it is.
+ * All functions but the thread's are the caller's thread's. What is written outside of an answer
+ * goes to the terminal as it is.
  */
 #ifndef DBGCLI_SCREEN_H
 #define DBGCLI_SCREEN_H
@@ -23,8 +23,8 @@ struct cli_screen;
 int cli_screen_new(int fd, int errors_fd, bool may_page, struct cli_screen **out);
 void cli_screen_free(struct cli_screen *screen);
 
-/* Whether long answers go to a pager: at first, if $PAGER does not say otherwise. Returns what holds
- * from now on, as cli_screen_pages() does: false all the time where may_page was. */
+/* Whether long answers go to a pager: at first, if $PAGER does not say otherwise. Returns what
+ * holds from now on, as cli_screen_pages() does: false all the time where may_page was. */
 bool cli_screen_set_pages(struct cli_screen *screen, bool pages);
 bool cli_screen_pages(const struct cli_screen *screen);
 
@@ -44,8 +44,8 @@ bool cli_screen_is_paging(const struct cli_screen *screen);
 /* Whether the person wants no more of this answer. */
 bool cli_screen_is_left(struct cli_screen *screen);
 
-/* What the line says: "searching" (lives as long as the screen; NULL: nothing in particular) and how
- * far; `total` 0 if that is not known. */
+/* What the line says: "searching" (lives as long as the screen; NULL: nothing in particular) and
+ * how far; `total` 0 if that is not known. */
 void cli_screen_progress(struct cli_screen *screen, const char *what, uint64_t done,
                          uint64_t total);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * libdw keeps tables of lines on the stack (some 300 KiB), queries have frames of 64 KiB. With `ulimit -s 64` that
- * was a SIGSEGV in the middle of an answer. Threads take the limit as their size, too.
+ * libdw keeps tables of lines on the stack (some 300 KiB), queries have frames of 64 KiB. With
+ * `ulimit -s 64` that was a SIGSEGV in the middle of an answer. Threads take the limit as their
+ * size, too.
  */
 #include "dbgcli/stack.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A row is asked through a window: candidates from the first that is undecided on, at most four per job. Each is
- * known, or its test runs in a slot, or an earlier one of the same key is running. With one job the window never
- * runs ahead: the next test starts when the one before is decided.
+ * A row is asked through a window: candidates from the first that is undecided on, at most four per
+ * job. Each is known, or its test runs in a slot, or an earlier one of the same key is running.
+ * With one job the window never runs ahead: the next test starts when the one before is decided.
  */
 #include "delta/asker.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The modules are those that are mapped now; the program model unwinds by their call frame information, and names
- * functions by their symbols. Separate debug files are not looked for: this runs once for each run that crashes. */
+/* The modules are those that are mapped now; the program model unwinds by their call frame
+ * information, and names functions by their symbols. Separate debug files are not looked for: this
+ * runs once for each run that crashes. */
 #include "delta/crash_place.h"
 
 #include <errno.h>
@@ -181,7 +182,8 @@ static bool begins_with_any(const char *text, const char *const *starts)
     return false;
 }
 
-/* Of a static program the C library's functions are its own; those on the way to an abort are known by name. */
+/* Of a static program the C library's functions are its own; those on the way to an abort are known
+ * by name. */
 static bool is_library(const struct frame *frame)
 {
     static const char *const modules[] = {"libc.so",    "libc-2",     "ld-linux",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A whole search: the two inputs are run and judged first, which says what the failure is and whether it comes
- * reliably; then delta.h's searches ask for candidates, each a trial in a slot; at the end what was found is run
- * once more.
+ * A whole search: the two inputs are run and judged first, which says what the failure is and
+ * whether it comes reliably; then delta.h's searches ask for candidates, each a trial in a slot; at
+ * the end what was found is run once more.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -87,7 +87,8 @@ static int flaky(const struct search *search, const char *what, enum wetdbg_delt
                        what, outcome_name(first), outcome_name(second));
 }
 
-/* Why the failing input cannot be one. If the passing one is judged alike, the oracle knows one answer only. */
+/* Why the failing input cannot be one. If the passing one is judged alike, the oracle knows one
+ * answer only. */
 static int no_failure(struct search *search)
 {
     char how[900];

@@ -51,7 +51,8 @@ static uint32_t item_end(const uint8_t *bytes, size_t size, uint32_t at)
     return zero ? (uint32_t)(zero - bytes) + 1 : (uint32_t)size;
 }
 
-/* Names of files below two directories, in order; the directories' names, up to the first "//", differ. */
+/* Names of files below two directories, in order; the directories' names, up to the first "//",
+ * differ. */
 static int names_compare(const uint8_t *a, const uint8_t *b)
 {
     const char *x = strstr((const char *)a, "//"), *y = strstr((const char *)b, "//");

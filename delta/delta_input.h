@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The difference between two inputs as deltas, and inputs made of some of them. Each delta replaces some bytes of
- * the passing input by some of the failing one (at most one of each, as a rule; one of the two may be nothing).
- * Without a passing input, each byte of the failing one is a delta.
+ * The difference between two inputs as deltas, and inputs made of some of them. Each delta replaces
+ * some bytes of the passing input by some of the failing one (at most one of each, as a rule; one
+ * of the two may be nothing). Without a passing input, each byte of the failing one is a delta.
  */
 #ifndef DELTA_DELTA_INPUT_H
 #define DELTA_DELTA_INPUT_H
@@ -34,8 +34,9 @@ int dlt_input_init(struct dlt_input *input, const struct wetdbg_dd_bytes *pass,
                    const struct wetdbg_dd_bytes *fail, enum wetdbg_dd_unit unit);
 void dlt_input_fini(struct dlt_input *input);
 
-/* Appends the candidate of a set; `origins`, unless NULL, has room for the failing input's size, and gets for
- * each byte its offset in the failing input, or UINT64_MAX if it is of the passing one alone. */
+/* Appends the candidate of a set; `origins`, unless NULL, has room for the failing input's size,
+ * and gets for each byte its offset in the failing input, or UINT64_MAX if it is of the passing one
+ * alone. */
 int dlt_input_render(const struct dlt_input *input, const struct wetdbg_delta_set *set,
                      struct wd_buf *to, uint64_t *origins);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Outcomes that are kept until a search is done, so that the same call goes on after a kill: the search is
- * the same, and what it asks for is known up to where it was. A line of text each, written at once; the first
- * names the search (a hash of all that it depends on), and a journal of another one is begun anew.
+ * Outcomes that are kept until a search is done, so that the same call goes on after a kill: the
+ * search is the same, and what it asks for is known up to where it was. A line of text each,
+ * written at once; the first names the search (a hash of all that it depends on), and a journal of
+ * another one is begun anew.
  */
 #ifndef DELTA_DELTA_JOURNAL_H
 #define DELTA_DELTA_JOURNAL_H
@@ -11,7 +12,8 @@
 
 struct dlt_journal;
 
-/* Opens or begins it. `path` NULL: outcomes are kept in memory only. -EBUSY if another search writes to it; other errnos; sentences. */
+/* Opens or begins it. `path` NULL: outcomes are kept in memory only. -EBUSY if another search
+ * writes to it; other errnos; sentences. */
 int dlt_journal_open(const char *path, const struct wetdbg_delta_key *search, bool is_fresh,
                      struct dlt_journal **out);
 

@@ -35,7 +35,8 @@ struct dlt_report {
     int crash_signal;             /* of it, or 0 */
     uint64_t output_bytes, output_low, output_high; /* size and hash of the output */
     uint64_t wrong_offset;                          /* of the first byte that is not as expected */
-    int wrong_byte; /* what is there instead, or DLT_OUTPUT_ENDS; DLT_OUTPUT_RIGHT if there is none */
+    /* what is there instead, or DLT_OUTPUT_ENDS; DLT_OUTPUT_RIGHT if there is none */
+    int wrong_byte;
     int error;
     char sentence[600]; /* of an error; else the first line that the command said, if it said any */
 };

@@ -8,15 +8,16 @@
 
 #define DLT_SCRATCH_PATH_BYTES 4096
 
-/* Chooses a name that nobody can know before. An errno, with a sentence. Nothing is there yet: the warden makes the
- * directory when it is sure to remove it, and whoever waits for the warden knows the name. */
+/* Chooses a name that nobody can know before. An errno, with a sentence. Nothing is there yet: the
+ * warden makes the directory when it is sure to remove it, and whoever waits for the warden knows
+ * the name. */
 int dlt_scratch_name(char path[DLT_SCRATCH_PATH_BYTES]);
 
 /* Makes it (mode 0700). An errno, with a sentence. */
 int dlt_scratch_make(const char *path);
 
-/* Removes it with all that is in it, whatever modes a program left there. What cannot be removed stays. Links are
- * not followed, and other file systems not entered. */
+/* Removes it with all that is in it, whatever modes a program left there. What cannot be removed
+ * stays. Links are not followed, and other file systems not entered. */
 void dlt_scratch_remove(const char *path);
 
 /* The space that its files take. */

@@ -2,8 +2,8 @@
 /*
  * Sets of small numbers as bits: of deltas, and of the items that a reduction takes away.
  *
- * Not CRoaring: a candidate is made by clearing a few ranges of a set that is mostly full, a million bits at
- * most as a rule, and hashed as a whole.
+ * Not CRoaring: a candidate is made by clearing a few ranges of a set that is mostly full, a
+ * million bits at most as a rule, and hashed as a whole.
  */
 #ifndef DELTA_DELTA_SET_H
 #define DELTA_DELTA_SET_H

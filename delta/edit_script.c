@@ -9,7 +9,8 @@
 
 #include "common/array.h"
 
-/* Edits up to which two sequences are compared in full: the rows that are kept take its square in words. */
+/* Edits up to which two sequences are compared in full: the rows that are kept take its square in
+ * words. */
 #define EDITS_MAX 1500
 
 /* Two sequences of symbols, and what is found. Hunks are in symbols here. */
@@ -30,7 +31,8 @@ static int hunk_add(struct compared *compared, size_t a_first, size_t a_end, siz
     return err;
 }
 
-/* ---- Myers: row d holds, for each diagonal k = x - y from -d to d, how far x gets with d edits ---- */
+/* ---- Myers: row d holds, for each diagonal k = x - y from -d to d, how far x gets with d edits
+ * ---- */
 
 struct rows {
     const struct compared *compared;

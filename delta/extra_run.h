@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One run more of the program on an input that a search found, with something that stands in for it. */
+/* One run more of the program on an input that a search found, with something that stands in for
+ * it. */
 #ifndef DELTA_EXTRA_RUN_H
 #define DELTA_EXTRA_RUN_H
 
@@ -16,8 +17,9 @@ struct dlt_extra_run {
 };
 
 /*
- * Runs it as a trial, with the same words, directory, environment and input; it may take `seconds` and
- * `more_bytes` of memory besides. What it leaves is removed. -WETDBG_ERR_INTERRUPTED; errnos with sentences.
+ * Runs it as a trial, with the same words, directory, environment and input; it may take `seconds`
+ * and `more_bytes` of memory besides. What it leaves is removed. -WETDBG_ERR_INTERRUPTED; errnos
+ * with sentences.
  */
 int dlt_extra_run(const struct wetdbg_dd_options *options, const struct wetdbg_dd_bytes *input,
                   const struct dlt_stand_in *stand_in, double seconds, uint64_t more_bytes,

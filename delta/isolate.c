@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * dd (TSE 2002, section 4). One step asks, for the parts D1 to Dn of the difference, first whether some p ∪ Di
- * fails, then whether some f − Di passes; what the two rows found decides the other two rules without further
- * tests. The second row begins with the last part, so that of equal answers p keeps the front of the input: of
- * 2,048 equal bytes, the one that matters is then the first that is one too many.
+ * dd (TSE 2002, section 4). One step asks, for the parts D1 to Dn of the difference, first whether
+ * some p ∪ Di fails, then whether some f − Di passes; what the two rows found decides the other two
+ * rules without further tests. The second row begins with the last part, so that of equal answers p
+ * keeps the front of the input: of 2,048 equal bytes, the one that matters is then the first that
+ * is one too many.
  */
 #include <stdlib.h>
 

@@ -13,8 +13,8 @@ struct dlt_reference {
     const struct dlt_report *fail, *pass;
 };
 
-/* Whether a run shows a failure at all, by which others can be told: of the failing input, before there is anything
- * to compare with. */
+/* Whether a run shows a failure at all, by which others can be told: of the failing input, before
+ * there is anything to compare with. */
 bool dlt_is_failure(const struct dlt_plan *plan, const struct dlt_report *report);
 
 enum wetdbg_delta_outcome dlt_judge(const struct dlt_reference *reference,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ddmin over units from coarse to fine: the items of each reduction are the groups that are left. */
+/* ddmin over units from coarse to fine: the items of each reduction are the groups that are
+ * left. */
 #include <stdlib.h>
 
 #include "delta/delta_priv.h"
@@ -34,7 +35,8 @@ static void stage_form(void *arg, const struct dlt_set *items, struct dlt_set *d
     }
 }
 
-/* One span for each group of the coarser unit, which is known to be needed; one for all in the first stage. */
+/* One span for each group of the coarser unit, which is known to be needed; one for all in the
+ * first stage. */
 static int spans_make(const struct stage *stage, const struct wetdbg_delta_unit *coarser,
                       struct dlt_span **spans, size_t *count)
 {
@@ -56,7 +58,8 @@ static int spans_make(const struct stage *stage, const struct wetdbg_delta_unit 
     return 0;
 }
 
-/* `gone`, of the last unit, is how many single groups went; NULL: single groups are not asked for. */
+/* `gone`, of the last unit, is how many single groups went; NULL: single groups are not asked
+ * for. */
 static int stage_run(struct dlt_asker *asker, struct stage *stage,
                      const struct wetdbg_delta_unit *coarser, size_t *gone, struct dlt_set *left)
 {

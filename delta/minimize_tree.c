@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * HDD (ICSE 2006, section 3): ddmin by halves over the nodes of one level after the other, from the outermost on.
- * Then single nodes of all levels, until none can go (HDD*, section 3.3), which makes it 1-tree-minimal.
+ * HDD (ICSE 2006, section 3): ddmin by halves over the nodes of one level after the other, from the
+ * outermost on. Then single nodes of all levels, until none can go (HDD*, section 3.3), which makes
+ * it 1-tree-minimal.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -90,7 +91,8 @@ static void nodes_settle(void *arg, struct dlt_set *items)
     }
 }
 
-/* The deltas of these nodes, and of what no node covers. A separator stands if its node does and is not the first. */
+/* The deltas of these nodes, and of what no node covers. A separator stands if its node does and is
+ * not the first. */
 static void nodes_form(void *arg, const struct dlt_set *items, struct dlt_set *deltas)
 {
     struct tree *tree = arg;

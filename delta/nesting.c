@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A row of items (tokens, and whole groups in brackets) is divided into elements by the first rule that gives more
- * than one; each element becomes a node, and is divided by the next rule. The inside of a group begins with the
- * first rule again. Blanks behind an element go with it.
+ * A row of items (tokens, and whole groups in brackets) is divided into elements by the first rule
+ * that gives more than one; each element becomes a node, and is divided by the next rule. The
+ * inside of a group begins with the first rule again. Blanks behind an element go with it.
  */
 #include "delta/nesting.h"
 
@@ -48,8 +48,8 @@ struct parse {
 
 /* ---- brackets ---- */
 
-/* The end of a literal in quotes that begins at `at`, or `at` + 1 if it does not end. A single quote is an
- * apostrophe unless its literal ends in the same line. */
+/* The end of a literal in quotes that begins at `at`, or `at` + 1 if it does not end. A single
+ * quote is an apostrophe unless its literal ends in the same line. */
 static size_t literal_end(const uint8_t *bytes, size_t size, size_t at)
 {
     for (size_t i = at + 1; i < size; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How XML, HTML and kin nest: an element is a node from its start tag to its end tag, attributes and text are
- * nodes in it. Tags without a partner stand alone. */
+/* How XML, HTML and kin nest: an element is a node from its start tag to its end tag, attributes
+ * and text are nodes in it. Tags without a partner stand alone. */
 #ifndef DELTA_NESTING_XML_H
 #define DELTA_NESTING_XML_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Sessions, process groups and parents that end do not matter: as their subreaper we are the ancestor of all that
- * a program started. Before anything is killed everything is stopped, or what forks faster than we look would
- * get away.
+ * Sessions, process groups and parents that end do not matter: as their subreaper we are the
+ * ancestor of all that a program started. Before anything is killed everything is stopped, or what
+ * forks faster than we look would get away.
  */
 #include "delta/offspring.h"
 
@@ -45,7 +45,8 @@ static void pids_add(struct pids *pids, pid_t pid)
         pids->pids[pids->count++] = pid;
 }
 
-/* The children of one task, as the kernel lists them. False if it does not (CONFIG_PROC_CHILDREN). */
+/* The children of one task, as the kernel lists them. False if it does not
+ * (CONFIG_PROC_CHILDREN). */
 static bool task_children(pid_t pid, const char *task, struct pids *pids)
 {
     char name[64];

@@ -16,8 +16,8 @@
 
 #define DISK_BYTES   (UINT64_C(1) << 30)
 #define MEMORY_LEAST (UINT64_C(64) << 20)
-/* Tasks that the user may have beyond those that he has now: a last limit for what multiplies faster than wardens
- * look. Root has none. */
+/* Tasks that the user may have beyond those that he has now: a last limit for what multiplies
+ * faster than wardens look. Root has none. */
 #define TASKS_MORE 4000
 
 #define FIRST_TIMEOUT_S 60.0 /* of runs before the first one that ended */

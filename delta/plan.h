@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is the same for all runs of a search: the program, how it gets its input, what is asked of it, and its
- * limits. */
+/* What is the same for all runs of a search: the program, how it gets its input, what is asked of
+ * it, and its limits. */
 #ifndef DELTA_PLAN_H
 #define DELTA_PLAN_H
 
@@ -34,8 +34,8 @@ struct dlt_plan {
         *stand_in; /* has the program run; NULL: nothing does, it is the program */
 };
 
-/* `options` are borrowed until dlt_plan_fini(), which is due after any result. -WETDBG_ERR_USAGE, -WETDBG_ERR_NOT_FOUND;
- * errnos of files, with sentences. */
+/* `options` are borrowed until dlt_plan_fini(), which is due after any result. -WETDBG_ERR_USAGE,
+ * -WETDBG_ERR_NOT_FOUND; errnos of files, with sentences. */
 int dlt_plan_init(struct dlt_plan *plan, const struct wetdbg_dd_options *options);
 void dlt_plan_fini(struct dlt_plan *plan);
 

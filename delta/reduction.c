@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * By halves: a span that is needed has a needed half, if need is monotone. So each span costs one or two tests a
- * level: if its later half can go, the earlier one is needed without being asked. Where that was wrong (what
- * is needed may depend on what else is there) the rounds by items find it out; they take one test for each item
- * that is left, and begin again, where they are, after each success.
+ * By halves: a span that is needed has a needed half, if need is monotone. So each span costs one
+ * or two tests a level: if its later half can go, the earlier one is needed without being asked.
+ * Where that was wrong (what is needed may depend on what else is there) the rounds by items find
+ * it out; they take one test for each item that is left, and begin again, where they are, after
+ * each success.
  *
- * From the back, since what comes later in an input more often depends on what comes before it (R. Hodován,
- * Á. Kiss: Practical Improvements to the Minimizing Delta Debugging Algorithm, ICSOFT-EA 2016, section 3,
- * who also leave subsets out and do not begin anew).
+ * From the back, since what comes later in an input more often depends on what comes before it (R.
+ * Hodován, Á. Kiss: Practical Improvements to the Minimizing Delta Debugging Algorithm, ICSOFT-EA
+ * 2016, section 3, who also leave subsets out and do not begin anew).
  */
 #include "delta/reduction.h"
 

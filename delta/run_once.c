@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Sleeps until a child ends or stops, and looks now and then what the run takes. A traced program is seized with
- * all that it starts (PTRACE_SEIZE, so nothing stops that would not stop untraced); its threads stop for us where
- * a signal is about to be delivered, and go on at once, unless it will end them: then their place is found.
+ * Sleeps until a child ends or stops, and looks now and then what the run takes. A traced program
+ * is seized with all that it starts (PTRACE_SEIZE, so nothing stops that would not stop untraced);
+ * its threads stop for us where a signal is about to be delivered, and go on at once, unless it
+ * will end them: then their place is found.
  */
 #include "delta/run_once.h"
 
@@ -26,7 +27,8 @@
 #include "delta/offspring.h"
 #include <wetdbg/errors.h>
 
-/* Looking costs some system calls per process: not in the first moments, which most runs do not outlive. */
+/* Looking costs some system calls per process: not in the first moments, which most runs do not
+ * outlive. */
 #define LOOK_FIRST_S 0.03
 #define LOOK_EVERY_S 0.1
 

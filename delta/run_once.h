@@ -8,8 +8,9 @@
 #include "delta/delta_report.h"
 
 /*
- * What runs in the place of a program, in the process that would have become it: where it works, with its input,
- * its words and its environment. `program` is the path that would be executed. Gives an exit status.
+ * What runs in the place of a program, in the process that would have become it: where it works,
+ * with its input, its words and its environment. `program` is the path that would be executed.
+ * Gives an exit status.
  */
 struct dlt_stand_in {
     int (*run)(void *arg, const char *program, char *const argv[], char *const environment[]);
@@ -31,8 +32,9 @@ struct dlt_command {
     int signals; /* a descriptor that signalfd() gave for SIGCHLD and SIGTERM, which are blocked */
 };
 
-/* Afterwards nothing of it runs any more. 0; -ECANCELED if SIGTERM came; errnos with sentences. *place and
- * *crash_signal, of traced ones, are of the first process that died of a signal that dumps core, if any. */
+/* Afterwards nothing of it runs any more. 0; -ECANCELED if SIGTERM came; errnos with sentences.
+ * *place and *crash_signal, of traced ones, are of the first process that died of a signal that
+ * dumps core, if any. */
 int dlt_run_once(const struct dlt_command *command, struct dlt_how *how,
                  struct dlt_crash_place *place, int *crash_signal);
 

@@ -14,7 +14,8 @@
 #include <wetdbg/delta.h>
 #include <wetdbg/errors.h>
 
-/* A warden keeps its limits by itself; one that was stopped or hangs is ended after so much more. */
+/* A warden keeps its limits by itself; one that was stopped or hangs is ended after so much
+ * more. */
 #define PATIENCE_SECONDS 30.0
 /* How often it is looked whether somebody interrupted: signals may come to another thread. */
 #define LOOK_MS 200

@@ -22,8 +22,9 @@ struct dlt_trial {
 int dlt_trial_start(struct dlt_trial *trial, const struct dlt_plan *plan,
                     const struct wetdbg_dd_bytes *candidate);
 
-/* Waits until one of `count` trials has ended, one of which at least is running; *which is its number, and it is
- * none any more. 0; -WETDBG_ERR_INTERRUPTED if `interrupted` became true; what failed in its warden. */
+/* Waits until one of `count` trials has ended, one of which at least is running; *which is its
+ * number, and it is none any more. 0; -WETDBG_ERR_INTERRUPTED if `interrupted` became true; what
+ * failed in its warden. */
 int dlt_trial_finish(struct dlt_trial *trials, size_t count,
                      const volatile sig_atomic_t *interrupted, size_t *which,
                      struct dlt_report *report);

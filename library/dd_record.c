@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Joins delta debugging and recording. The recorder stands in for the program in a trial's process, below a warden
- * that ends all of it; what it says comes back in a page that both share.
+ * Joins delta debugging and recording. The recorder stands in for the program in a trial's process,
+ * below a warden that ends all of it; what it says comes back in a page that both share.
  */
 #include <errno.h>
 #include <limits.h>
@@ -45,8 +45,8 @@ struct stand_in {
     struct told *told; /* shared */
 };
 
-/* A name with a slash means another file where the program works in a directory of its own; and with an environment of
- * its own there may be no PATH. */
+/* A name with a slash means another file where the program works in a directory of its own; and
+ * with an environment of its own there may be no PATH. */
 static char *const *words_for(const struct stand_in *self, const char *program, char *const argv[])
 {
     size_t count = 0;

@@ -27,8 +27,8 @@ const char *wetdbg_version(void)
 
 /* ---- where a WET is kept ---- */
 
-/* To be counted up when the same recording gives other times or nodes than before: what was built until
- * then does not reproduce itself, and is built anew where it is kept. */
+/* To be counted up when the same recording gives other times or nodes than before: what was built
+ * until then does not reproduce itself, and is built anew where it is kept. */
 #define RULES 2
 
 /* Changes whenever a stream of the recording does. */
@@ -60,8 +60,8 @@ static int fingerprint_make(const char *trace_dir, const struct wetdbg_build_opt
     return 0;
 }
 
-/* Whoever can write to the place may have put a file there that says what he likes of our recording: what answers
- * for it was built by us, or by him whose recording it is. */
+/* Whoever can write to the place may have put a file there that says what he likes of our
+ * recording: what answers for it was built by us, or by him whose recording it is. */
 static bool is_trusted(const char *path, const char *trace_dir)
 {
     struct stat file, dir;
@@ -93,7 +93,8 @@ static bool is_safe_above(const struct stat *st)
     return is_ours && (!(st->st_mode & S_IWOTH) || st->st_mode & S_ISVTX);
 }
 
-/* A directory of ours, to which nobody may write but those of our group: it may be the user's own. */
+/* A directory of ours, to which nobody may write but those of our group: it may be the user's
+ * own. */
 static int own_dir_make(const char *path)
 {
     struct stat st;
@@ -322,7 +323,8 @@ static int explain_open(const struct wetdbg_recording *trace, const char *trace_
     return wetdbg_fail(code, "%s: %s", trace_dir, said);
 }
 
-/* What is taken on trust: without a list of digests an altered file of the same size and time passes. */
+/* What is taken on trust: without a list of digests an altered file of the same size and time
+ * passes. */
 static void tell_unproven(struct rep_feed *feed, const struct wetdbg_build_options *options)
 {
     const char *first = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A slice held against passing runs, by instruction: those of the slice are looked for in each passing run's modules,
- * which may lie elsewhere. Executions are counted without running anything; values need all intervals run again.
+ * A slice held against passing runs, by instruction: those of the slice are looked for in each
+ * passing run's modules, which may lie elsewhere. Executions are counted without running anything;
+ * values need all intervals run again.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Entries of the event queue as slices read them. They come from a file: sizes are checked again. */
+/* Entries of the event queue as slices read them. They come from a file: sizes are checked
+ * again. */
 #ifndef SLICER_CALL_EVENTS_H
 #define SLICER_CALL_EVENTS_H
 
@@ -31,8 +32,8 @@ uint64_t slc_clip_bytes(const struct slc_clip *clip, const struct evq_op *op);
 
 /* ---- signal frames ----
  *
- *   rsp at handler entry ─▶ return address │ struct ucontext ... │ siginfo, vector state
- *   rsp at rt_sigreturn  ───────────────────▶ +40: r8..r15 rdi rsi rbp rbx rdx rax rcx rsp rip flags
+ * rsp at handler entry ─▶ return address │ struct ucontext ... │ siginfo, vector state
+ * rsp at rt_sigreturn  ───────────────────▶ +40: r8..r15 rdi rsi rbp rbx rdx rax rcx rsp rip flags
  */
 #define SLC_SAVED_REG_COUNT 16
 #define SLC_SAVED_REGS_OFF  40 /* in a ucontext */
@@ -40,7 +41,8 @@ uint64_t slc_clip_bytes(const struct slc_clip *clip, const struct evq_op *op);
 /* General registers (enum ins_gpr) in the order of struct sigcontext. */
 extern const uint8_t slc_saved_order[SLC_SAVED_REG_COUNT];
 
-/* The location that is piece `piece` of the i-th saved register; *off: where that lies in a ucontext. */
+/* The location that is piece `piece` of the i-th saved register; *off: where that lies in a
+ * ucontext. */
 unsigned slc_saved_piece(unsigned i, unsigned piece, uint64_t *off);
 
 /* What a handler is given: arguments, a stack, an empty vector state. */
@@ -53,25 +55,26 @@ bool slc_entry_calls_handler(const struct evq_entry *entry, const struct evq_reg
 
 /*
  * How much of what an event wrote at a handler's rsp, `start`, is the signal's frame. The recording
- * guesses its size and has bytes above it, too, that the kernel did not write. A frame ends with the
- * vector state, which tells its size.
+ * guesses its size and has bytes above it, too, that the kernel did not write. A frame ends with
+ * the vector state, which tells its size.
  */
 struct slc_clip slc_signal_frame_clip(const struct evq_entry *entry, uint64_t start);
 
-/* Which segment's base (INS_LOC_FS_BASE, the thread pointer, or INS_LOC_GS_BASE) the call set that came back
- * with this entry; INS_LOC_COUNT: none. */
+/* Which segment's base (INS_LOC_FS_BASE, the thread pointer, or INS_LOC_GS_BASE) the call set that
+ * came back with this entry; INS_LOC_COUNT: none. */
 unsigned slc_entry_base_set(const struct evq_entry *exit);
 
-/* Where a struct clone_args has a new thread's stack and, behind it, that one's size; and its thread pointer. */
+/* Where a struct clone_args has a new thread's stack and, behind it, that one's size; and its
+ * thread pointer. */
 #define SLC_CLONE_STACK_OFF 40
 #define SLC_CLONE_TLS_OFF   56
 
 /* The registers with which a call that made a thread was made; NULL if the entry has none. */
 const struct evq_regs *slc_clone_regs(const struct evq_entry *entry);
 
-/* What made the thread enter the handler at events[index]: the fault of an instruction (EVQ_FAULT; its
- * registers have its address), a call by which the thread sent itself the signal (EVQ_SYSCALL_EXIT),
- * or NULL: the signal came from elsewhere. */
+/* What made the thread enter the handler at events[index]: the fault of an instruction (EVQ_FAULT;
+ * its registers have its address), a call by which the thread sent itself the signal
+ * (EVQ_SYSCALL_EXIT), or NULL: the signal came from elsewhere. */
 const struct wet_event *slc_event_cause(const struct wet_interval *interval, size_t index);
 
 #endif

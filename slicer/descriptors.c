@@ -194,8 +194,8 @@ static int transfer_add(struct slc_files *files, const struct slc_transfer *tran
     return 0;
 }
 
-/* Where a call that read or wrote at `at` (SLC_OFFSET_UNKNOWN: at the file's position, which moves on)
- * did so. */
+/* Where a call that read or wrote at `at` (SLC_OFFSET_UNKNOWN: at the file's position, which moves
+ * on) did so. */
 static uint64_t pass_position(struct file *file, bool is_write, uint64_t size, uint64_t at)
 {
     bool moves = at == SLC_OFFSET_UNKNOWN;

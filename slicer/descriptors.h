@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which file each call read or wrote, and where in it: descriptors followed through the run's system
- * calls. open and kin, dup and kin, fcntl, close, pipes and pairs of sockets; positions by lseek,
- * ftruncate, O_APPEND and O_TRUNC; tables of descriptors of children by vfork are their own.
+ * Which file each call read or wrote, and where in it: descriptors followed through the run's
+ * system calls. open and kin, dup and kin, fcntl, close, pipes and pairs of sockets; positions by
+ * lseek, ftruncate, O_APPEND and O_TRUNC; tables of descriptors of children by vfork are their own.
  *
- * Not seen: what other processes do to a file, writes through shared mappings, descriptors that come
- * or go in messages. How long a file was before the run is known only if something told the program
- * (fstat, lseek); where that is not so, positions after O_APPEND are not known.
+ * Not seen: what other processes do to a file, writes through shared mappings, descriptors that
+ * come or go in messages. How long a file was before the run is known only if something told the
+ * program (fstat, lseek); where that is not so, positions after O_APPEND are not known.
  */
 #ifndef SLICER_DESCRIPTORS_H
 #define SLICER_DESCRIPTORS_H
@@ -112,11 +112,12 @@ const struct slc_fifo *slc_files_fifo(const struct slc_files *files, uint32_t in
  */
 const char *slc_files_name(struct slc_files *files, uint32_t index);
 
-/* The file's path with its parts "." and ".." taken out; NULL if it has no path. Lives as long as `files`. */
+/* The file's path with its parts "." and ".." taken out; NULL if it has no path. Lives as long as
+ * `files`. */
 const char *slc_files_plain(struct slc_files *files, uint32_t index);
 
-/* Whether a path, plain as above, is what somebody means by another one: the end of one is the other,
- * in whole parts. "." and ".." in that are taken out, those at its begin are left out. */
+/* Whether a path, plain as above, is what somebody means by another one: the end of one is the
+ * other, in whole parts. "." and ".." in that are taken out, those at its begin are left out. */
 bool slc_path_is(const char *plain, const char *meant);
 
 /* A piece of a file as the run left it. */
@@ -127,16 +128,16 @@ struct slc_file_piece {
 };
 
 /*
- * Who wrote bytes [offset, offset + size) of the file `path` last: a path as the program gave it, or
- * the end of one. Pieces in the order of the file, for the caller to free.
- * -WETDBG_ERR_NOT_FOUND, explained, if nothing in the run wrote some of them or no such file; -WETDBG_ERR_USAGE
- * if the path means several files.
+ * Who wrote bytes [offset, offset + size) of the file `path` last: a path as the program gave it,
+ * or the end of one. Pieces in the order of the file, for the caller to free.
+ * -WETDBG_ERR_NOT_FOUND, explained, if nothing in the run wrote some of them or no such file;
+ * -WETDBG_ERR_USAGE if the path means several files.
  */
 int slc_files_trace(struct slc_files *files, const char *path, uint64_t offset, uint64_t size,
                     struct slc_file_piece **pieces, size_t *count);
 
-/* How many bytes of a file, from its start, what the run wrote to it reaches, as it left it. Errors of
- * slc_files_trace(), -WETDBG_ERR_NOT_FOUND if it wrote to no such file. */
+/* How many bytes of a file, from its start, what the run wrote to it reaches, as it left it. Errors
+ * of slc_files_trace(), -WETDBG_ERR_NOT_FOUND if it wrote to no such file. */
 int slc_files_size(struct slc_files *files, const char *path, uint64_t *size);
 
 #endif

@@ -53,7 +53,8 @@ static int note_latest(void *arg, const struct slc_writer *writer)
 #define CALL_BYTES_MAX 15
 #define TRIES_MAX      8 /* what saves all registers perhaps wrote there: its bytes are a bound */
 
-/* When the call was made that put `target`, where it returns to, into a stack slot; 0: not known. */
+/* When the call was made that put `target`, where it returns to, into a stack slot; 0: not
+ * known. */
 static int find_call(struct wetdbg *wet, wetdbg_time before, uint64_t slot, uint64_t target,
                      wetdbg_time *time)
 {
@@ -99,7 +100,8 @@ static void find_line(struct wetdbg_model *model, struct wetdbg_caller *caller)
         caller->function = function.name;
 }
 
-/* Goes up to an own frame. 1, or 0 if there is none; *slot is where its call put the return address. */
+/* Goes up to an own frame. 1, or 0 if there is none; *slot is where its call put the return
+ * address. */
 static int climb(struct wetdbg *wet, struct wetdbg_state *state, struct wetdbg_frame_regs *regs,
                  struct wetdbg_caller *caller, uint64_t *slot)
 {

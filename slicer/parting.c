@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Only how own code is left counts: by which branch, and for where. That is one comparison for each turn that the
- * programs took, and nothing is kept. Addresses are compared without what a module's place adds to them.
+ * Only how own code is left counts: by which branch, and for where. That is one comparison for each
+ * turn that the programs took, and nothing is kept. Addresses are compared without what a module's
+ * place adds to them.
  */
 #include <stdlib.h>
 

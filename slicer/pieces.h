@@ -8,8 +8,8 @@
 
 #include "recorder/insn/insn.h"
 
-/* Bytes [*from, *to) of its register (*unit: general ones, then vectors) that a location is; false if
- * it is no piece of one. */
+/* Bytes [*from, *to) of its register (*unit: general ones, then vectors) that a location is; false
+ * if it is no piece of one. */
 bool slc_piece_bytes(unsigned loc, unsigned *unit, unsigned *from, unsigned *to);
 /* The register that a copy's set names, and the byte where it starts in it. */
 bool slc_set_start(const struct ins_regset *set, unsigned *unit, unsigned *start);
@@ -44,7 +44,8 @@ static inline unsigned slc_piece_base(unsigned loc)
                             : loc - (loc - INS_LOC_VEC) % INS_VEC_PIECES;
 }
 
-/* The piece of a general register that its two halves share, and the bytes of it in the lower one. */
+/* The piece of a general register that its two halves share, and the bytes of it in the lower
+ * one. */
 #define SLC_UPPER_PIECE(gpr) (INS_LOC_GPR + INS_GPR_PIECES * (gpr) + 2)
 #define SLC_HALF_MASK        3u
 

@@ -157,7 +157,8 @@ static int add_piece(struct outputs *outputs, const struct slc_transfer *transfe
     return 0;
 }
 
-/* Adds what one call put out, which it may have found in several pieces; `offset` is that of its first byte. */
+/* Adds what one call put out, which it may have found in several pieces; `offset` is that of its
+ * first byte. */
 static int add_outputs(struct slc_channels *channels, uint32_t number, uint64_t offset,
                        struct outputs *outputs)
 {

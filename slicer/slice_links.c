@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which lines of a slice gave something to which: its members and their parents, put together by line. */
+/* Which lines of a slice gave something to which: its members and their parents, put together by
+ * line. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,9 @@ struct gather {
     const struct wetdbg_slice *slice;
     const bool *passed; /* by index in wetdbg_slice_lines(); NULL: none */
     uint32_t *line_of;  /* by index in the code's lines: index in wetdbg_slice_lines() */
-    /* By share and member: the line that its users are linked to, its own or, where that is passed by, that of who
-     * used it. NO_LINE for what only leads to a source's instance that is no member. */
+    /* By share and member: the line that its users are linked to, its own or, where that is passed
+     * by, that of who used it. NO_LINE for what only leads to a source's instance that is no
+     * member. */
     uint32_t **stands;
     struct wetdbg_slice_link *items;
     uint32_t count, capacity;
@@ -79,7 +81,8 @@ static int add_member(struct gather *gather, uint64_t k, size_t i)
     return user == NO_LINE ? 0 : add(gather, user, line, member->edge);
 }
 
-/* Parents come first: of backward slices they are later, of forward ones earlier. Members are latest first. */
+/* Parents come first: of backward slices they are later, of forward ones earlier. Members are
+ * latest first. */
 static int add_share(struct gather *gather, uint64_t k)
 {
     size_t count = gather->slice->shares[k].member_count;

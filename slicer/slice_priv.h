@@ -57,12 +57,13 @@ struct wetdbg_slice *slc_slice_new(struct wetdbg *wet, const struct wetdbg_slice
 /* Forgets all members, for another pass. */
 void slc_slice_restart(struct wetdbg_slice *slice);
 
-/* Adds an instance of interval k, and counts it in code; `want` is its nearest user's. 0 or -ENOMEM. */
+/* Adds an instance of interval k, and counts it in code; `want` is its nearest user's. 0 or
+ * -ENOMEM. */
 int slc_slice_add(struct wetdbg_slice *slice, const struct wet_interval *interval, wetdbg_time time,
                   uint32_t pc_index, const struct slc_want *want, uint64_t address);
 
-/* Adds an instance of a forward slice that had been passed when it was found to be in it: of interval `now` or an
- * earlier one. Or brings it nearer. 0, -ENOMEM or an error of the wet. */
+/* Adds an instance of a forward slice that had been passed when it was found to be in it: of
+ * interval `now` or an earlier one. Or brings it nearer. 0, -ENOMEM or an error of the wet. */
 int slc_slice_add_late(struct wetdbg_slice *slice, const struct wet_interval *now, wetdbg_time time,
                        uint32_t pc_index, const struct slc_want *want, uint64_t address);
 
@@ -84,16 +85,16 @@ int slc_slice_add_fault(struct wetdbg_slice *slice, wetdbg_time time, uint64_t p
 
 int slc_slice_add_initial(struct wetdbg_slice *slice, const struct wetdbg_slice_initial *initial);
 
-/* The record of a member's time (record_parents), and the share that it is in; NULL if there is none. Members of a
- * share are sorted, latest first. `time` is one of the run. */
+/* The record of a member's time (record_parents), and the share that it is in; NULL if there is
+ * none. Members of a share are sorted, latest first. `time` is one of the run. */
 const struct slc_member *slc_slice_find(const struct wetdbg_slice *slice, wetdbg_time time,
                                         const struct slc_share **found);
 
 /* Sorts and counts; after the last pass. */
 int slc_slice_finish(struct wetdbg_slice *slice);
 
-/* Adds what an interval counted, one entry for each address, to the slice's totals, and tells of new
- * lines; slicer/slice_lines.c. 0, -ENOMEM or -WETDBG_ERR_INTERRUPTED. */
+/* Adds what an interval counted, one entry for each address, to the slice's totals, and tells of
+ * new lines; slicer/slice_lines.c. 0, -ENOMEM or -WETDBG_ERR_INTERRUPTED. */
 int slc_lines_add(struct wetdbg_slice *slice, const struct slc_count *counts, size_t count);
 int slc_lines_finish(struct wetdbg_slice *slice);
 void slc_lines_restart(struct wetdbg_slice *slice);

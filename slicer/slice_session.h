@@ -7,8 +7,8 @@
 #include "slicer/scan/footprint.h"
 #include "slicer/scan/lengths.h"
 
-/* Scans that keep no users, with address edges or without; scans that do. And once more of each, with
- * other control classes. */
+/* Scans that keep no users, with address edges or without; scans that do. And once more of each,
+ * with other control classes. */
 enum slc_session_code {
     SLC_CODE_PLAIN,
     SLC_CODE_ADDRESSES,
@@ -17,8 +17,8 @@ enum slc_session_code {
     SLC_SESSION_CODES = 2 * SLC_CODE_KINDS,
 };
 
-/* Pops of saved registers of which forward slices asked whether their slot was pushed from their register;
- * slicer/forward/pushed.c. All zero is empty. */
+/* Pops of saved registers of which forward slices asked whether their slot was pushed from their
+ * register; slicer/forward/pushed.c. All zero is empty. */
 struct slc_pops {
     struct slc_known_pop {
         wetdbg_time time;
@@ -47,9 +47,9 @@ struct slc_spare {
 };
 
 /*
- * Pops that are loads (slicer/scan/bypass.h), sorted. A scan that follows the dynamic linker also meets what
- * that perhaps wrote (xsave has a bound only, which reaches into the frames of its callers): pops that
- * are loads there are none elsewhere.
+ * Pops that are loads (slicer/scan/bypass.h), sorted. A scan that follows the dynamic linker also
+ * meets what that perhaps wrote (xsave has a bound only, which reaches into the frames of its
+ * callers): pops that are loads there are none elsewhere.
  */
 struct slc_refusals {
     wetdbg_time *pops;
@@ -81,19 +81,19 @@ struct wetdbg_slice_session {
 void slc_session_hold(struct wetdbg_slice_session *session);
 
 /*
- * A bitmap of so many words, all zero; NULL if memory is short. Given back it is used again: pages that
- * are touched for the first time cost more than filling it.
+ * A bitmap of so many words, all zero; NULL if memory is short. Given back it is used again: pages
+ * that are touched for the first time cost more than filling it.
  */
 uint64_t *slc_session_bits(struct wetdbg_slice_session *session, size_t words);
 void slc_session_give_bits(struct wetdbg_slice_session *session, uint64_t *bits, size_t words);
 
-/* The code for a kind of scan, with options.no_exits or without, and with no counts in it; NULL if memory
- * is short. */
+/* The code for a kind of scan, with options.no_exits or without, and with no counts in it; NULL if
+ * memory is short. */
 struct slc_code *slc_session_code(struct wetdbg_slice_session *session, enum slc_session_code which,
                                   bool no_exits);
 
-/* What went through the kernel and came back; made when the first slice asks. 0, -ENOMEM or errors of the
- * wet. */
+/* What went through the kernel and came back; made when the first slice asks. 0, -ENOMEM or errors
+ * of the wet. */
 int slc_session_channels(struct wetdbg_slice_session *session, struct slc_channels **channels);
 
 /* Tells the model where the run's indirect jumps went. 0 or -ENOMEM. */
@@ -103,8 +103,8 @@ int slc_tell_jumps(struct wetdbg *wet);
  * void. 0 or -ENOMEM. */
 int slc_session_tell_jumps(struct wetdbg_slice_session *session);
 
-/* All pops that were found to be loads, sorted, by scans that follow the dynamic linker or by others:
- * those known before are among them. 0 or -ENOMEM. */
+/* All pops that were found to be loads, sorted, by scans that follow the dynamic linker or by
+ * others: those known before are among them. 0 or -ENOMEM. */
 int slc_session_refuse(struct wetdbg_slice_session *session, bool follows_loader,
                        const wetdbg_time *pops, size_t count);
 

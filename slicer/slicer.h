@@ -8,8 +8,8 @@
 
 /*
  * Registers and memory just before the instruction at `time` (1..instructions), for programs that
- * have no text: that instance is the criterion. With neither registers nor memory it is all that the
- * instruction uses.
+ * have no text: that instance is the criterion. With neither registers nor memory it is all that
+ * the instruction uses.
  */
 int slc_criterion_of_places(struct wetdbg *wet, wetdbg_time time, const struct ins_regset *regs,
                             uint64_t address, uint64_t size_bytes, struct wetdbg_criterion **out);

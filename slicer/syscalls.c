@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * One row for each call of Linux on x86-64 that programs make, by number. Sizes are those of the
- * kernel's structures. Where what a pointer leads to depends on another argument in ways that a
- * row cannot say (ioctl, fcntl, prctl, arch_prctl, futex, quotactl, keyctl), the row says what is usual.
+ * kernel's structures. Where what a pointer leads to depends on another argument in ways that a row
+ * cannot say (ioctl, fcntl, prctl, arch_prctl, futex, quotactl, keyctl), the row says what is
+ * usual.
  */
 #include "slicer/syscalls.h"
 

@@ -24,9 +24,10 @@ enum slc_arg_kind {
     SLC_ARG_IN_SIZED, /* reads argument `by` times `bytes` */
     SLC_ARG_IN_OUT,   /* reads and writes `bytes` */
     SLC_ARG_IN_OUT_SIZED,
-    SLC_ARG_OUT,        /* writes */
-    SLC_ARG_OUT_RESULT, /* writes result times `bytes`, at most argument `by` times (NEXT: the next) */
-    SLC_ARG_SENT,       /* passes argument `by` bytes on */
+    SLC_ARG_OUT, /* writes */
+    /* writes result times `bytes`, at most argument `by` times (NEXT: the next) */
+    SLC_ARG_OUT_RESULT,
+    SLC_ARG_SENT,        /* passes argument `by` bytes on */
     SLC_ARG_SENT_VECTOR, /* ... those that an array of `by` struct iovec lists */
     SLC_ARG_OUT_VECTOR,  /* reads such an array, and writes where it says */
     SLC_ARG_SENT_MESSAGE,

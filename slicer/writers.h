@@ -23,11 +23,11 @@ int slc_writer_finder_init(struct slc_writer_finder *finder, struct wetdbg *wet)
 void slc_writer_finder_fini(struct slc_writer_finder *finder);
 
 /*
- * Calls back for bytes [address, address + size_bytes), each in one call: with the last of what wrote to
- * it before the instruction at `time`. The kernel counts where it wrote bytes of its own, but not where it
- * mapped memory, cleared or moved it: then nothing wrote it. What perhaps wrote (masked stores)
- * counts. Intervals that wrote none of them are not run. A result that is not 0 ends it and is
- * returned; errors are those of running an interval, and -ENOMEM.
+ * Calls back for bytes [address, address + size_bytes), each in one call: with the last of what
+ * wrote to it before the instruction at `time`. The kernel counts where it wrote bytes of its own,
+ * but not where it mapped memory, cleared or moved it: then nothing wrote it. What perhaps wrote
+ * (masked stores) counts. Intervals that wrote none of them are not run. A result that is not 0
+ * ends it and is returned; errors are those of running an interval, and -ENOMEM.
  */
 typedef int (*slc_writer_fn)(void *arg, const struct slc_writer *writer);
 int slc_last_writers(struct slc_writer_finder *finder, wetdbg_time time, uint64_t address,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What `rr -C on-all-events record` leaves in a trace directory: a file for each frame but entries of
- * system calls. */
+/* What `rr -C on-all-events record` leaves in a trace directory: a file for each frame but entries
+ * of system calls. */
 #ifndef TESTS_RR_CHECKSUMS_H
 #define TESTS_RR_CHECKSUMS_H
 

@@ -6,7 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Prints `SKIPPED: <test>: <why>` in a line of its own; `why` as for printf, without a line break. */
+/* Prints `SKIPPED: <test>: <why>` in a line of its own; `why` as for printf, without a line
+ * break. */
 __attribute__((format(printf, 2, 3))) static inline void skipped_say(const char *test,
                                                                      const char *why, ...)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the library's own parts know of a WET beyond <wetdbg/wet.h>: its nodes, and intervals run again
- * as arrays. The slicer scans these, and so do walks; whoever uses the library gets iterators.
+ * What the library's own parts know of a WET beyond <wetdbg/wet.h>: its nodes, and intervals run
+ * again as arrays. The slicer scans these, and so do walks; whoever uses the library gets
+ * iterators.
  */
 #ifndef WET_INTERVALS_H
 #define WET_INTERVALS_H
@@ -32,7 +33,8 @@ struct wet_node {
 };
 
 /* NULL if there is no such node (now: an interval that is run again may add some, in files with
- * places). Ids are below wet_node_limit(), which stays as it is; not all are in use. Stays valid. */
+ * places). Ids are below wet_node_limit(), which stays as it is; not all are in use. Stays
+ * valid. */
 const struct wet_node *wet_get_node(struct wetdbg *wet, uint32_t id);
 uint32_t wet_node_limit(const struct wetdbg *wet);
 
@@ -92,7 +94,8 @@ void wet_interval_put(struct wetdbg *wet, const struct wet_interval *interval);
  * wet's own, and the wet_interval_get() that asks for it waits for what is left of that. One at a
  * time: does nothing if another is being run, k is kept already, or there is no such interval.
  * Never fails; why an interval cannot be run is said by the wet_interval_get() that wants it.
- * Queries that need the replayee meanwhile (wetdbg_state_open, another interval) wait for it to end.
+ * Queries that need the replayee meanwhile (wetdbg_state_open, another interval) wait for it to
+ * end.
  *
  * wet_interval_get() of k + 2, k + 1, k (or upwards) is a walk: it does this for the next interval
  * without being asked.

@@ -12,7 +12,8 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Whether the instruction names a vector, MMX or mask register, or is a conversion to a general one. */
+/* Whether the instruction names a vector, MMX or mask register, or is a conversion to a general
+ * one. */
 static bool is_of_vectors(const struct cli_att *att, const char *name)
 {
     if (begins(name, "cvt") || begins(name, "vcvt"))

@@ -21,7 +21,8 @@ struct cli_bookmark {
 
 struct cli_bookmarks;
 
-/* The bookmarks of FILE.wet; the path is copied, and nothing is read yet. Dies where memory is short. */
+/* The bookmarks of FILE.wet; the path is copied, and nothing is read yet. Dies where memory is
+ * short. */
 struct cli_bookmarks *cli_bookmarks_new(const char *wet_path);
 void cli_bookmarks_free(struct cli_bookmarks *bookmarks);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What sources and a target have in common, made and shown: for `chop`, and for `wetdbg dd`, which goes on with it. */
+/* What sources and a target have in common, made and shown: for `chop`, and for `wetdbg dd`, which
+ * goes on with it. */
 #ifndef DBGCLI_COMMANDS_CHOP_H
 #define DBGCLI_COMMANDS_CHOP_H
 
@@ -17,15 +18,17 @@ struct cli_chop {
     double seconds;         /* of the slices */
 };
 
-/* Slices forward from all sources, one at least, and backward from the target. Of several sources those do not matter
- * that nothing comes after. Errors of cli_slice_run(); cli_chop_fini() is due after any result. */
+/* Slices forward from all sources, one at least, and backward from the target. Of several sources
+ * those do not matter that nothing comes after. Errors of cli_slice_run(); cli_chop_fini() is due
+ * after any result. */
 int cli_chop_make(struct cli_chop *chop, struct wetdbg_criterion *const *sources, size_t count);
 void cli_chop_fini(struct cli_chop *chop);
 
 /* Why nothing led from the one to the other, and what to try; NULL if something did. */
 const char *cli_chop_why_empty(const struct cli_chop *chop);
 
-/* Counts, the reason if it is empty, lines. `view` as for cli_slice_view_open(), which it opens and closes. */
+/* Counts, the reason if it is empty, lines. `view` as for cli_slice_view_open(), which it opens and
+ * closes. */
 int cli_chop_print(const struct cli_chop *chop, struct cli_slice_view *view);
 
 /* The same as members of an object. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `decisions`: the branches that lie nearest to the last criterion, and what else could have been. */
+/* `decisions`: the branches that lie nearest to the last criterion, and what else could have
+ * been. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * `history`: every write to some bytes, with what was there before and after. Which intervals can
- * hold one is in the file (wetdbg_interval_may_write); their arrays have the times; the values are read
- * where a state passes by.
+ * hold one is in the file (wetdbg_interval_may_write); their arrays have the times; the values are
+ * read where a state passes by.
  *
- * What lies in a stack frame is followed while the frame lives: from the call that pushed its return
- * address to the return that popped it. Before and after, the same bytes are somebody else's.
+ * What lies in a stack frame is followed while the frame lives: from the call that pushed its
+ * return address to the return that popped it. Before and after, the same bytes are somebody
+ * else's.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -160,8 +161,9 @@ static bool find_frame(struct history *history, uint64_t *return_slot, size_t *i
     return false;
 }
 
-/* Whether a write to a return address's slot makes a frame there, or takes it away: not so xsave of the
- * dynamic linker, which may reach that far and does not, and what a recording has around a signal's. */
+/* Whether a write to a return address's slot makes a frame there, or takes it away: not so xsave of
+ * the dynamic linker, which may reach that far and does not, and what a recording has around a
+ * signal's. */
 /* A list that grows as needed; all zero to begin with; `items` is to be freed. */
 struct write_list {
     struct wetdbg_write *items;
@@ -215,9 +217,9 @@ static int find_beginning(struct history *history, const struct wetdbg_range *sl
 }
 
 /*
- * The first return after now that pops `slot`, or a write to it: the frame is gone then. An interval in
- * which neither the frame's lines were written nor its function returned is passed over; that a tail call
- * left the frame there shows later, at the next call's write.
+ * The first return after now that pops `slot`, or a write to it: the frame is gone then. An
+ * interval in which neither the frame's lines were written nor its function returned is passed
+ * over; that a tail call left the frame there shows later, at the next call's write.
  */
 static int find_end(struct history *history, const struct wetdbg_range *slot, size_t frame)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * `labels`: a small function's run with the labels that Whole Execution Traces have in the literature (X. Zhang, R.
- * Gupta, MICRO 2004): on each statement the timestamps of its executions and the values that it made, on each
- * dependence pairs of timestamps. A statement is a source line here, and time counts the executions of the
- * function's lines from 1.
+ * `labels`: a small function's run with the labels that Whole Execution Traces have in the
+ * literature (X. Zhang, R. Gupta, MICRO 2004): on each statement the timestamps of its executions
+ * and the values that it made, on each dependence pairs of timestamps. A statement is a source line
+ * here, and time counts the executions of the function's lines from 1.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -53,8 +53,8 @@ struct candidate {
     struct wetdbg_line line;
 };
 
-/* Functions with source, of the first module that has any: the program's come before a library's. Of
- * several at one line (constructors, instances of a template) the first. */
+/* Functions with source, of the first module that has any: the program's come before a library's.
+ * Of several at one line (constructors, instances of a template) the first. */
 static size_t find_candidates(struct cli_session *session, const struct wetdbg_function *functions,
                               size_t count, struct candidate *candidates)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `mark`: says of a line or an instance that it is right or wrong; the next round of `prune` begins from there. */
+/* `mark`: says of a line or an instance that it is right or wrong; the next round of `prune` begins
+ * from there. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

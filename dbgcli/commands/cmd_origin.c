@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where one value came from: the copies that brought it here, back to where it was made or came in. */
+/* Where one value came from: the copies that brought it here, back to where it was made or came
+ * in. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,7 +198,8 @@ static char *end_text(struct cli_session *session, const struct wetdbg_hop *hop)
     }
 }
 
-/* Finds on whose behalf a hop in a library was made: the nearest caller that is the program's own. */
+/* Finds on whose behalf a hop in a library was made: the nearest caller that is the program's
+ * own. */
 static bool find_caller(const struct view *view, const struct wetdbg_hop *hop,
                         struct wetdbg_caller *caller)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the program put out, and when: the pieces of write(2) and its kin, and what the kernel passed on for it. */
+/* What the program put out, and when: the pieces of write(2) and its kin, and what the kernel
+ * passed on for it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

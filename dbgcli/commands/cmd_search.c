@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * `search`: where a value came up in the run. All intervals in question are run for what they wrote; what
- * is found in one is shown before the next one is run.
+ * `search`: where a value came up in the run. All intervals in question are run for what they
+ * wrote; what is found in one is shown before the next one is run.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* step, next, stepi, nexti and their ways back; finish, reverse-finish; continue, reverse-continue. */
+/* step, next, stepi, nexti and their ways back; finish, reverse-finish; continue,
+ * reverse-continue. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

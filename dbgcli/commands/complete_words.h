@@ -11,7 +11,8 @@ void cli_complete_operand(struct cli_repl *repl, const struct cli_command *comma
                           const char *before, const char *typed,
                           struct cli_completions *completions);
 
-/* Whether there is a rule for a command's operands: a test asks for each command that takes some. */
+/* Whether there is a rule for a command's operands: a test asks for each command that takes
+ * some. */
 bool cli_complete_knows(const char *command);
 
 #endif

@@ -36,7 +36,8 @@ static bool is_relative_memory(const ZydisDecodedOperand *operand)
     return operand->type == ZYDIS_OPERAND_TYPE_MEMORY && operand->mem.base == ZYDIS_REGISTER_RIP;
 }
 
-/* " <f>" behind a branch, "        # 0x404010 <counter>" behind an operand that rip is the base of. */
+/* " <f>" behind a branch, "        # 0x404010 <counter>" behind an operand that rip is the base
+ * of. */
 static void add_target(struct cli_moment *moment, const ZydisDecodedInstruction *decoded,
                        const ZydisDecodedOperand *operands, struct cli_instruction *instruction)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * `info modules`: what was mapped where; and which files of the machine the trace holds, since who passes a trace
- * on passes them on, too.
+ * `info modules`: what was mapped where; and which files of the machine the trace holds, since who
+ * passes a trace on passes them on, too.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Slices and chops that a user gave a name: sets of instances, kept until the session ends. Those that were saved
- * lie beside the .wet, in FILE.wet.NAME.set, and are there again in the next session of the same run: they are read
- * when somebody first asks for them.
+ * Slices and chops that a user gave a name: sets of instances, kept until the session ends. Those
+ * that were saved lie beside the .wet, in FILE.wet.NAME.set, and are there again in the next
+ * session of the same run: they are read when somebody first asks for them.
  */
 #ifndef DBGCLI_COMMANDS_NAMED_SLICES_H
 #define DBGCLI_COMMANDS_NAMED_SLICES_H
@@ -27,17 +27,17 @@ struct cli_named_slice {
 
 struct cli_named_slices;
 
-/* Those of FILE.wet, which is copied and must be what `wet` was opened from; nothing is read yet. Dies where
- * memory is short. */
+/* Those of FILE.wet, which is copied and must be what `wet` was opened from; nothing is read yet.
+ * Dies where memory is short. */
 struct cli_named_slices *cli_named_slices_new(struct wetdbg *wet, const char *wet_path);
 void cli_named_slices_free(struct cli_named_slices *named); /* NULL is fine */
 
-/* -WETDBG_ERR_USAGE, explained, for what cannot be a name: letters, digits and '_', no digit first, and no word
- * that means something else where slices are named. */
+/* -WETDBG_ERR_USAGE, explained, for what cannot be a name: letters, digits and '_', no digit first,
+ * and no word that means something else where slices are named. */
 int cli_named_slice_check(const char *name);
 
-/* The slice of that name, borrowed until it is set again or deleted. -WETDBG_ERR_NOT_FOUND, with a message, if
- * there is none; errors of wetdbg_set_load(). */
+/* The slice of that name, borrowed until it is set again or deleted. -WETDBG_ERR_NOT_FOUND, with a
+ * message, if there is none; errors of wetdbg_set_load(). */
 int cli_named_slices_find(struct cli_named_slices *named, const char *name,
                           struct cli_named_slice **found);
 

@@ -16,15 +16,15 @@ struct cli_needle {
     size_t byte_count;
 };
 
-/* The needle that the options --string, --bytes, --float, --size and the operand describe; integers are
- * decimal or 0x..., other words are strings. -WETDBG_ERR_USAGE. */
+/* The needle that the options --string, --bytes, --float, --size and the operand describe; integers
+ * are decimal or 0x..., other words are strings. -WETDBG_ERR_USAGE. */
 int cli_needle_parse(const struct cli_args *args, struct cli_needle *needle);
 
 /*
- * Where memory holds the needle after the effect and did not before: its address and size. Numbers: all
- * of what an instruction stored, or a part of more at an address that is a multiple of its size (4 or
- * more bytes). Bytes: anywhere, also if only some of them were stored now.
- * 1, 0, or an error of wetdbg_effects_read().
+ * Where memory holds the needle after the effect and did not before: its address and size. Numbers:
+ * all of what an instruction stored, or a part of more at an address that is a multiple of its size
+ * (4 or more bytes). Bytes: anywhere, also if only some of them were stored now. 1, 0, or an error
+ * of wetdbg_effects_read().
  */
 int cli_needle_in_memory(const struct cli_needle *needle, struct wetdbg_effects *effects,
                          const struct wetdbg_effect *effect, uint64_t *address, uint64_t *size);

@@ -14,16 +14,16 @@
 int cli_origin_criterion(struct cli_session *session, const char *text,
                          struct wetdbg_criterion **out);
 
-/* cli_origin_criterion() for `slice`, where a name is first that of a function, and output is meant as it
- * was put into its buffer unless `from_write`. */
+/* cli_origin_criterion() for `slice`, where a name is first that of a function, and output is meant
+ * as it was put into its buffer unless `from_write`. */
 int cli_slice_criterion(struct cli_session *session, const char *text, bool from_write,
                         struct wetdbg_criterion **out);
 
 /* "rax", "xmm3.b8", "ZF", "0x404010 <total+4>"; to be freed, never NULL. */
 char *cli_spot_text(struct cli_session *session, const struct wetdbg_spot *spot);
 
-/* "argv[2]", "the environment's PATH", "the initialised data of prog (table+8)", ...: what a byte was
- * that nothing in the run wrote. To be freed, never NULL. */
+/* "argv[2]", "the environment's PATH", "the initialised data of prog (table+8)", ...: what a byte
+ * was that nothing in the run wrote. To be freed, never NULL. */
 char *cli_initial_text(struct cli_session *session, const struct wetdbg_spot *spot);
 
 #endif

@@ -46,7 +46,8 @@ void cli_pruning_forget_right(struct cli_pruning *pruning);
 /* From now on what is right is meant for the session's criterion. */
 void cli_pruning_settle(struct cli_session *session);
 
-/* Whether there is a backward slice to prune: -WETDBG_ERR_USAGE, explained. The session's pruning is there then. */
+/* Whether there is a backward slice to prune: -WETDBG_ERR_USAGE, explained. The session's pruning
+ * is there then. */
 int cli_prune_check(struct cli_session *session);
 
 /* Something that is right: it is taken over. -WETDBG_ERR_USAGE if what is wrong is a part of it. */
@@ -58,8 +59,8 @@ int cli_prune_begin(struct cli_session *session);
 /* A list for JSON. */
 json_t *cli_marks_to_json(const struct cli_pruning *pruning);
 
-/* One round: prunes the slice of the session's criterion by what is right and the marks, and shows what is left.
- * -WETDBG_ERR_NOT_FOUND if nothing is known to be right; errors of slices. */
+/* One round: prunes the slice of the session's criterion by what is right and the marks, and shows
+ * what is left. -WETDBG_ERR_NOT_FOUND if nothing is known to be right; errors of slices. */
 int cli_prune_round(struct cli_session *session, const struct cli_prune_view *how);
 
 #endif

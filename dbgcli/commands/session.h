@@ -87,7 +87,8 @@ json_t *cli_session_position(struct cli_session *session);
 /* Prints where the session stands, as after `goto`. */
 int cli_session_print_position(struct cli_session *session);
 
-/* What the user sees on opening: how the run ended, and for a crash where, with the inner frames. */
+/* What the user sees on opening: how the run ended, and for a crash where, with the inner
+ * frames. */
 int cli_session_print_opening(struct cli_session *session);
 
 #define CLI_DECLARE_COMMAND(name)                                                                  \

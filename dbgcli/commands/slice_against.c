@@ -97,8 +97,8 @@ static void close_run(struct run *run)
     wetdbg_close(run->session.wet);
 }
 
-/* Where the failing run crashed the other one went on: what corresponds is the last time that it executed the same
- * instruction. All else is what it is called. 0 too if there is nothing. */
+/* Where the failing run crashed the other one went on: what corresponds is the last time that it
+ * executed the same instruction. All else is what it is called. 0 too if there is nothing. */
 static int find_criterion(struct cli_session *failing, const struct wetdbg_criterion *criterion,
                           struct run *run)
 {

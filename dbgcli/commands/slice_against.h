@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `slice ... --against RUN`: lines ranked and marked by what passing runs of the program did, too. */
+/* `slice ... --against RUN`: lines ranked and marked by what passing runs of the program did,
+ * too. */
 #ifndef DBGCLI_COMMANDS_SLICE_AGAINST_H
 #define DBGCLI_COMMANDS_SLICE_AGAINST_H
 
@@ -19,9 +20,10 @@
 struct cli_against;
 
 /*
- * Holds a slice of `criterion` against the runs that the options name, whose slices are made in the same way. *out is
- * NULL if there are no such options; it is for cli_against_free(), before the slice goes. -WETDBG_ERR_USAGE for a
- * run of another program or that failed in the same way; errors of opening and slicing.
+ * Holds a slice of `criterion` against the runs that the options name, whose slices are made in the
+ * same way. *out is NULL if there are no such options; it is for cli_against_free(), before the
+ * slice goes. -WETDBG_ERR_USAGE for a run of another program or that failed in the same way; errors
+ * of opening and slicing.
  */
 int cli_against_make(struct cli_session *session, const struct cli_args *args,
                      const struct wetdbg_criterion *criterion,
@@ -32,10 +34,12 @@ void cli_against_free(struct cli_against *against);
 /* Puts lines, by number, into that order. Nothing for NULL. */
 void cli_against_sort(const struct cli_against *against, size_t *lines, size_t count);
 
-/* The line that comes n-th: the most suspicious first, of equal ones as the slice has them. NULL: n itself. */
+/* The line that comes n-th: the most suspicious first, of equal ones as the slice has them. NULL: n
+ * itself. */
 size_t cli_against_line(const struct cli_against *against, size_t n);
 
-/* Text: what the marks mean, above the lines; a line's mark before it, and its score. Nothing for NULL. */
+/* Text: what the marks mean, above the lines; a line's mark before it, and its score. Nothing for
+ * NULL. */
 void cli_against_print_head(const struct cli_against *against, struct cli_out *out);
 const char *cli_against_mark(const struct cli_against *against, size_t line);
 void cli_against_print_score(const struct cli_against *against, struct cli_out *out, size_t line);

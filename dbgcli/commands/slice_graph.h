@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How the lines of a slice hang together, as people look at it: own lines each for itself, what a library did as one
- * node for each of its functions.
+ * How the lines of a slice hang together, as people look at it: own lines each for itself, what a
+ * library did as one node for each of its functions.
  */
 #ifndef DBGCLI_COMMANDS_SLICE_GRAPH_H
 #define DBGCLI_COMMANDS_SLICE_GRAPH_H
@@ -9,8 +9,8 @@
 #include "dbgcli/commands/session.h"
 
 struct cli_graph_node {
-    const char *
-        file; /* of a line; NULL: a function of a library, or without lines. All strings are the model's */
+    /* of a line; NULL: a function of a library, or without lines. All strings are the model's */
+    const char *file;
     uint32_t line;
     const char *function, *module;
     uint64_t pc;
@@ -32,9 +32,9 @@ struct cli_slice_graph {
     size_t link_count;
 };
 
-/* The graph of a slice with parents, which may go then; unless `all`, libraries are passed by (wetdbg_slice_links()), and
- * only the criterion may be in one. Errors of wetdbg_slice_links(); *out is for
- * cli_slice_graph_free(). */
+/* The graph of a slice with parents, which may go then; unless `all`, libraries are passed by
+ * (wetdbg_slice_links()), and only the criterion may be in one. Errors of wetdbg_slice_links();
+ * *out is for cli_slice_graph_free(). */
 int cli_slice_graph_make(struct cli_session *session, const struct wetdbg_slice *slice, bool all,
                          struct cli_slice_graph **out);
 void cli_slice_graph_free(struct cli_slice_graph *graph); /* NULL is fine */

@@ -5,8 +5,8 @@
 
 #include "dbgcli/commands/session.h"
 
-/* Tables of text; at most `limit` functions, 0: all. Kinds are counted of slices with parents only. Errors of
- * wetdbg_slice_links(). */
+/* Tables of text; at most `limit` functions, 0: all. Kinds are counted of slices with parents only.
+ * Errors of wetdbg_slice_links(). */
 int cli_slice_stats_print(struct cli_session *session, const struct wetdbg_slice *slice,
                           bool has_parents, uint64_t limit);
 

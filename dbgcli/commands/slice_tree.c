@@ -46,7 +46,8 @@ static void add_row(struct cli_slice_tree *tree, size_t node, const struct cli_g
     tree->rows[tree->row_count++] = (struct row){.node = node, .link = link, .depth = depth};
 }
 
-/* Puts a row's uses behind all rows, unless they stand elsewhere; at most `most` of them, 0: all. */
+/* Puts a row's uses behind all rows, unless they stand elsewhere; at most `most` of them, 0:
+ * all. */
 static void unfold(struct cli_slice_tree *tree, size_t at, size_t most)
 {
     size_t first, node = tree->rows[at].node;

@@ -195,7 +195,8 @@ static const char *name_of(struct names *names, const struct wetdbg_slice_line *
 
 /* ---- instances of a line ---- */
 
-/* The instances of one instruction, of which one is shown: the nearest or, if that is not known, the latest. */
+/* The instances of one instruction, of which one is shown: the nearest or, if that is not known,
+ * the latest. */
 struct range {
     struct wetdbg_slice_instance best;
     uint64_t instances;

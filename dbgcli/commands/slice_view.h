@@ -20,8 +20,8 @@ struct cli_slice_view {
     bool keeps_rest; /* what is over the limit is for `more` */
     const struct wetdbg_slice
         *look; /* a first look, by whose distances text has the nearest lines first; or NULL */
-    /* Of two slices that are compared: whether the other has the line as well, with other instances, and what
-     * text says of it. NULL: there is no other. */
+    /* Of two slices that are compared: whether the other has the line as well, with other
+     * instances, and what text says of it. NULL: there is no other. */
     bool (*is_shared)(const void *arg, const struct wetdbg_slice_line *line);
     const void *shared_arg;
     const char *shared_text;
@@ -37,7 +37,8 @@ struct cli_slice_view {
     size_t callers; /* lines left out since all that they did was to call what is in the slice */
 };
 
-/* The --limit that is given, else what fits a screen in text and all in JSON. Errors of cli_args_number(). */
+/* The --limit that is given, else what fits a screen in text and all in JSON. Errors of
+ * cli_args_number(). */
 int cli_slice_view_limit(struct cli_slice_view *view, const struct cli_args *args);
 
 /* Looks at a slice, which must outlive the view; then cli_slice_view_close() is due. Errors of
@@ -51,8 +52,8 @@ int cli_slice_view_print(struct cli_slice_view *view);
 /* The members "lines" and "without_lines"; with the same errors. */
 int cli_slice_view_to_json(const struct cli_slice_view *view, json_t *object);
 
-/* The lines that the last slice's text left over, so many (0: all). -WETDBG_ERR_NOT_FOUND, explained, if
- * there are none. */
+/* The lines that the last slice's text left over, so many (0: all). -WETDBG_ERR_NOT_FOUND,
+ * explained, if there are none. */
 int cli_slice_rest_print(struct cli_session *session, uint64_t limit);
 void cli_slice_rest_free(struct cli_session *session);
 

@@ -7,11 +7,13 @@
 #include <wetdbg/origin.h>
 #include <wetdbg/set.h>
 
-/* WETDBG_SLICE_FULL unless one of --data, --control, --thin is given; -WETDBG_ERR_USAGE for several. */
+/* WETDBG_SLICE_FULL unless one of --data, --control, --thin is given; -WETDBG_ERR_USAGE for
+ * several. */
 int cli_kinds_from(const struct cli_args *args, enum wetdbg_slice_kinds *kinds);
 
-/* Reads a criterion; what has no @TIME means the current time. Errors of wetdbg_criterion_parse() and
- * cli_time_parse(). `from_write` as in struct wetdbg_standpoint. *out is for wetdbg_criterion_free(). */
+/* Reads a criterion; what has no @TIME means the current time. Errors of wetdbg_criterion_parse()
+ * and cli_time_parse(). `from_write` as in struct wetdbg_standpoint. *out is for
+ * wetdbg_criterion_free(). */
 int cli_criterion_parse(struct cli_session *session, const char *text, bool from_write,
                         struct wetdbg_criterion **out);
 
@@ -19,16 +21,18 @@ int cli_criterion_parse(struct cli_session *session, const char *text, bool from
 const char *cli_kinds_name(enum wetdbg_slice_kinds kinds);
 
 /*
- * Slices `criterion` in one direction. A person who waits longer than a moment sees how far it is, and, if
- * `shows_lines`, the first lines that were found. Errors of wetdbg_slice_backward() and wetdbg_slice_forward().
+ * Slices `criterion` in one direction. A person who waits longer than a moment sees how far it is,
+ * and, if `shows_lines`, the first lines that were found. Errors of wetdbg_slice_backward() and
+ * wetdbg_slice_forward().
  */
 int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *criterion,
                   const struct wetdbg_slice_options *how, bool is_forward, bool shows_lines,
                   struct wetdbg_slice **slice);
 
 /*
- * A first look back from a criterion, with distances: cut off after a moment, whatever the run's length. Then
- * cli_slice_run() backward; who waits for that is shown the nearest lines of the first look. Errors of cli_slice_run().
+ * A first look back from a criterion, with distances: cut off after a moment, whatever the run's
+ * length. Then cli_slice_run() backward; who waits for that is shown the nearest lines of the first
+ * look. Errors of cli_slice_run().
  */
 int cli_slice_look(struct cli_session *session, const struct wetdbg_criterion *criterion,
                    const struct wetdbg_slice_options *how, struct wetdbg_slice **look);
@@ -45,7 +49,8 @@ void cli_slice_remember(struct cli_session *session, struct wetdbg_criterion *cr
                         const struct wetdbg_slice_options *how, bool is_forward,
                         struct wetdbg_slice *slice);
 
-/* Makes the slice of the remembered criterion, with parents, unless it is there. Errors of cli_slice_run(). */
+/* Makes the slice of the remembered criterion, with parents, unless it is there. Errors of
+ * cli_slice_run(). */
 int cli_slice_need(struct cli_session *session, enum wetdbg_slice_kinds kinds);
 
 /* cli_slice_run() for wetdbg_origin(). */

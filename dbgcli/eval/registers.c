@@ -153,7 +153,8 @@ static int extended_part(struct cli_frame_view *view, const char *name, struct c
     return part_value(view, of, 0, size, value);
 }
 
-/* ---- vector and x87 registers: the XSAVE image, of which parts may be in their first state ---- */
+/* ---- vector and x87 registers: the XSAVE image, of which parts may be in their first state
+ * ---- */
 
 static bool image_part(const struct cli_moment *moment, size_t offset, size_t size,
                        uint64_t component, void *bytes)

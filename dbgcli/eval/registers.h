@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Registers by the names that gdb has for them, as typed values: $rax, $eax, $al, $xmm0, $k1, $eflags. */
+/* Registers by the names that gdb has for them, as typed values: $rax, $eax, $al, $xmm0, $k1,
+ * $eflags. */
 #ifndef DBGCLI_EVAL_REGISTERS_H
 #define DBGCLI_EVAL_REGISTERS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The layouts of libstdc++ since GCC 5. What does not look like one is taken for none: anything may be in
- * memory that was not constructed yet. */
+/* The layouts of libstdc++ since GCC 5. What does not look like one is taken for none: anything may
+ * be in memory that was not constructed yet. */
 #include "dbgcli/eval/std_values.h"
 
 #include <string.h>

@@ -17,8 +17,8 @@
 #define ELEMENTS_MAX         200 /* of an array or string, as in gdb */
 #define REPEATS_MAX          10  /* equal elements before they are put together */
 #define DEPTH_MAX            20
-#define PARTS_MAX            20000 /* of one value: types may say that they are made of themselves */
-#define ELEMENT_COMPARED_MAX 4096  /* larger ones are not put together */
+#define PARTS_MAX            20000   /* of one value: a type may say that it is made of itself */
+#define ELEMENT_COMPARED_MAX 4096    /* larger ones are not put together */
 #define REPEATS_COUNTED_MAX  1000000 /* a wrong count of elements must end */
 
 struct printer {

@@ -50,16 +50,17 @@ enum cli_basic {
 const struct wetdbg_type *cli_type_basic(enum cli_basic basic);
 
 /*
- * Reads a type's name at *text, "const struct node **" or "unsigned char [4]", as the code of a frame
- * knows it, and moves *text behind it. -WETDBG_ERR_NOT_FOUND without a message if no type is called so.
+ * Reads a type's name at *text, "const struct node **" or "unsigned char [4]", as the code of a
+ * frame knows it, and moves *text behind it. -WETDBG_ERR_NOT_FOUND without a message if no type is
+ * called so.
  */
 int cli_type_parse(struct cli_frame_view *view, const char **text, struct wetdbg_type *type);
 
 /*
  * Evaluates an expression as the code of a frame sees its names: C's operators but assignments and
  * calls, casts, sizeof, gdb's a@N (N values from a on) and {TYPE} ADDRESS, enumerators, functions,
- * $rax and the other registers. -WETDBG_ERR_USAGE for other text; -WETDBG_ERR_NOT_FOUND for unknown names and
- * values that are optimized out; -EFAULT for memory that is not there.
+ * $rax and the other registers. -WETDBG_ERR_USAGE for other text; -WETDBG_ERR_NOT_FOUND for unknown
+ * names and values that are optimized out; -EFAULT for memory that is not there.
  */
 int cli_value_evaluate(struct cli_frame_view *view, const char *text, struct cli_value *value);
 
@@ -70,8 +71,8 @@ int cli_value_type(struct cli_frame_view *view, const char *text, struct wetdbg_
 int cli_value_of_variable(struct cli_frame_view *view, const struct wetdbg_variable *variable,
                           struct cli_value *value);
 
-/* A member of a structure, its base classes' included. -WETDBG_ERR_NOT_FOUND without a message if it has
- * none of that name. */
+/* A member of a structure, its base classes' included. -WETDBG_ERR_NOT_FOUND without a message if
+ * it has none of that name. */
 int cli_value_member(struct cli_moment *moment, const struct cli_value *value, const char *name,
                      struct cli_value *member);
 
@@ -103,8 +104,9 @@ int cli_value_of_result(struct cli_moment *moment, const struct wetdbg_type *typ
 int cli_value_bits(struct cli_moment *moment, const struct cli_value *value, uint64_t *bits);
 
 /*
- * Writes a value. `format` is "" or a letter as of gdb: x, z, d, u, o, t, c, a, f, s; cli_value_format_check
- * says whether it is one. With `is_brief` structures and arrays are shown as "...".
+ * Writes a value. `format` is "" or a letter as of gdb: x, z, d, u, o, t, c, a, f, s;
+ * cli_value_format_check says whether it is one. With `is_brief` structures and arrays are shown as
+ * "...".
  */
 int cli_value_print(struct cli_out *out, struct cli_moment *moment, const struct cli_value *value,
                     const char *format, bool is_brief);

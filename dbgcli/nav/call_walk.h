@@ -2,8 +2,8 @@
 /*
  * The calls that a walk is inside of, and passing over whole calls and signal handlers either way.
  *
- * Intervals in which neither the return address nor anything that unwinds the stack was executed are
- * passed over unseen: the rank index of the run tells.
+ * Intervals in which neither the return address nor anything that unwinds the stack was executed
+ * are passed over unseen: the rank index of the run tells.
  */
 #ifndef DBGCLI_NAV_CALL_WALK_H
 #define DBGCLI_NAV_CALL_WALK_H
@@ -42,16 +42,16 @@ uint64_t cli_calls_slot(const struct cli_calls *calls);
 /* Finds out the frames anew from the stack as it is where the walk stands. */
 int cli_calls_unwind(struct cli_calls *calls);
 
-/* Pass from a function's first instruction to behind its return, from a return's instruction back to
- * the call. `address` is where it returns to. enum cli_calls_end, or an error. The frames are not
- * touched. */
+/* Pass from a function's first instruction to behind its return, from a return's instruction back
+ * to the call. `address` is where it returns to. enum cli_calls_end, or an error. The frames are
+ * not touched. */
 int cli_calls_forward(struct cli_calls *calls, uint64_t slot, uint64_t address);
 int cli_calls_back(struct cli_calls *calls, uint64_t slot, uint64_t address);
 
 /*
- * The walk stands before a jump into the middle of another function, which was made at `landing` with
- * the stack pointer `rsp`: longjmp. Goes back to the call, in the function where it landed, of what was
- * left that way. 1; 0 at the thread's start.
+ * The walk stands before a jump into the middle of another function, which was made at `landing`
+ * with the stack pointer `rsp`: longjmp. Goes back to the call, in the function where it landed, of
+ * what was left that way. 1; 0 at the thread's start.
  */
 int cli_calls_back_from_landing(struct cli_calls *calls, const struct wetdbg_walk_node *landing,
                                 uint64_t rsp);
@@ -67,8 +67,8 @@ int cli_calls_stack_pointer(struct cli_calls *calls, uint64_t *rsp);
 int cli_calls_next(struct cli_calls *calls);
 int cli_calls_previous(struct cli_calls *calls);
 
-/* The slot of frame `index` of the session's moment, and where it returns to. -WETDBG_ERR_NOT_FOUND for the
- * outermost one. */
+/* The slot of frame `index` of the session's moment, and where it returns to. -WETDBG_ERR_NOT_FOUND
+ * for the outermost one. */
 int cli_calls_frame(const struct cli_moment *moment, size_t index, uint64_t *slot,
                     uint64_t *address);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * General registers by the numbers that instructions give them (rax 0, rcx 1, rdx 2, rbx 3, rsp 4, rbp 5,
- * rsi 6, rdi 7, r8...).
+ * General registers by the numbers that instructions give them (rax 0, rcx 1, rdx 2, rbx 3, rsp 4,
+ * rbp 5, rsi 6, rdi 7, r8...).
  */
 #ifndef DBGCLI_NAV_GENERAL_H
 #define DBGCLI_NAV_GENERAL_H
@@ -19,7 +19,8 @@ const char *cli_general_name(unsigned number);
 /* A general register's value among all registers. */
 uint64_t cli_general_value(const struct user_regs_struct *registers, unsigned number);
 
-/* Where the general register (or, as 16, rip) with a DWARF number lies among all registers, in bytes. */
+/* Where the general register (or, as 16, rip) with a DWARF number lies among all registers, in
+ * bytes. */
 size_t cli_dwarf_offset(unsigned dwarf_register);
 
 /* The register that lies at an offset. */

@@ -40,12 +40,13 @@ struct cli_moment {
  * that cannot be unwound is no error: `broken` tells. */
 int cli_moment_open(struct wetdbg *wet, wetdbg_time time, struct cli_moment **out);
 
-/* Looks at a state that stays its owner's, and is to stay where it is until the moment is closed. */
+/* Looks at a state that stays its owner's, and is to stay where it is until the moment is
+ * closed. */
 struct cli_moment *cli_moment_of_state(struct wetdbg *wet, wetdbg_time time,
                                        struct wetdbg_state *state);
 
-/* Goes on with another thread's registers and frames. -WETDBG_ERR_NOT_FOUND if it has not begun or has
- * ended; then nothing has changed. NULL for the one at first. */
+/* Goes on with another thread's registers and frames. -WETDBG_ERR_NOT_FOUND if it has not begun or
+ * has ended; then nothing has changed. NULL for the one at first. */
 int cli_moment_select(struct cli_moment *moment, const struct wetdbg_thread *thread);
 void cli_moment_close(struct cli_moment *moment); /* NULL is fine */
 

@@ -17,8 +17,8 @@ struct cli_place {
 
 void cli_place_of_pc(struct cli_session *session, uint64_t pc, struct cli_place *place);
 
-/* Text of a line without its indentation, or NULL. `pc` as for wetdbg_source_line(). Warns, once for
- * each file, of a source that is newer than the code. `file` is the model's. */
+/* Text of a line without its indentation, or NULL. `pc` as for wetdbg_source_line(). Warns, once
+ * for each file, of a source that is newer than the code. `file` is the model's. */
 const char *cli_source_text(struct cli_session *session, const char *file, uint32_t line,
                             uint64_t pc);
 
@@ -31,8 +31,8 @@ void cli_place_to_json(json_t *object, const struct cli_place *place);
 /* Last part of a path. */
 const char *cli_base_name(const char *path);
 
-/* "prog has no debug information (build-id 12ab...)" if that is so of the module of an address, else
- * NULL; to be freed. */
+/* "prog has no debug information (build-id 12ab...)" if that is so of the module of an address,
+ * else NULL; to be freed. */
 char *cli_debug_missing(struct wetdbg_model *model, uint64_t pc);
 
 /* Splits FILE:LINE; *file is to be freed. -WETDBG_ERR_USAGE if it is none. */
@@ -48,8 +48,8 @@ int cli_breakpoint_pcs(struct cli_session *session, const char *text, uint64_t *
 
 /*
  * Reads a time: TIME, start, end, crash, now, FILE:LINE, FILE:LINE#K (K from 1; from -1 backwards;
- * FILE:LINE is #-1, the last time), or a bookmark. Errors: -WETDBG_ERR_USAGE, -WETDBG_ERR_NOT_FOUND, those
- * of the wet and of reading bookmarks.
+ * FILE:LINE is #-1, the last time), or a bookmark. Errors: -WETDBG_ERR_USAGE,
+ * -WETDBG_ERR_NOT_FOUND, those of the wet and of reading bookmarks.
  */
 int cli_time_parse(struct cli_session *session, const char *text, wetdbg_time *time);
 

@@ -17,9 +17,9 @@ int cli_walker_go(struct cli_walker *walker, wetdbg_time time);
 void cli_walker_fini(struct cli_walker *walker);
 
 /*
- * The line that tells a person most of what happens at a moment: that of the innermost frame whose source
- * is here, else of the innermost with a line. If that is not the top one, *inner is the top function, or
- * its module ("memcpy"); else NULL.
+ * The line that tells a person most of what happens at a moment: that of the innermost frame whose
+ * source is here, else of the innermost with a line. If that is not the top one, *inner is the top
+ * function, or its module ("memcpy"); else NULL.
  */
 void cli_telling_place(struct cli_session *session, struct cli_moment *moment,
                        struct cli_place *place, const char **inner);

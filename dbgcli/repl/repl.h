@@ -48,8 +48,8 @@ struct cli_repl {
 void cli_repl_fini(struct cli_repl *repl);
 
 /*
- * The command whose name, alias or unique prefix is `name`. 0; or -WETDBG_ERR_USAGE, and the message
- * lists the candidates or suggests the nearest.
+ * The command whose name, alias or unique prefix is `name`. 0; or -WETDBG_ERR_USAGE, and the
+ * message lists the candidates or suggests the nearest.
  */
 int cli_command_find(const struct cli_command *commands, const char *name,
                      const struct cli_command **command);

@@ -11,8 +11,8 @@ int cli_build_options_parse(const struct cli_args *args, struct wetdbg_build_opt
 
 /*
  * The .wet file of a recording, as `how` wants it: the one that is kept, or, if there is none that
- * matches, a new one; with `output` or `compact` always a new one. *path is to be freed; *seconds is
- * what building took, 0 if that was done before. Errors of the library.
+ * matches, a new one; with `output` or `compact` always a new one. *path is to be freed; *seconds
+ * is what building took, 0 if that was done before. Errors of the library.
  */
 int cli_build_wet(const char *trace_dir, struct wetdbg_build_options *how, char **path,
                   double *seconds);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What makes a run fail may be that something is missing from its input, and nothing of that can be sliced from in the
- * failing run. Then the passing run is recorded, too. The chop begins at the first branch that went another way
- * in the failing run; if nothing led from there to the failure, since what did *not* run is to
- * blame, it is one of the passing run: from what is missing to the decision that was taken for the failure in the
- * other one.
+ * What makes a run fail may be that something is missing from its input, and nothing of that can be
+ * sliced from in the failing run. Then the passing run is recorded, too. The chop begins at the
+ * first branch that went another way in the failing run; if nothing led from there to the failure,
+ * since what did *not* run is to blame, it is one of the passing run: from what is missing to the
+ * decision that was taken for the failure in the other one.
  */
 #ifndef DBGCLI_VERBS_DD_ABSENCE_H
 #define DBGCLI_VERBS_DD_ABSENCE_H

@@ -193,7 +193,8 @@ void cli_dd_print_word(struct cli_out *out, const char *word)
     putc('\'', out->stream);
 }
 
-/* The program's words, with the kept file in the input's place. True if it has to come by standard input. */
+/* The program's words, with the kept file in the input's place. True if it has to come by standard
+ * input. */
 static bool print_words(struct cli_out *out, const struct wetdbg_dd_options *how, const char *kept)
 {
     bool is_named = false;

@@ -10,8 +10,8 @@
 void cli_dd_print(struct cli_out *out, const struct wetdbg_dd_options *how,
                   const struct wetdbg_dd_result *found);
 
-/* The commands that go on from here: to record the minimal failing run (`kept`: the file that holds its input,
- * or NULL), and to slice from its failure. */
+/* The commands that go on from here: to record the minimal failing run (`kept`: the file that holds
+ * its input, or NULL), and to slice from its failure. */
 void cli_dd_print_next(struct cli_out *out, const struct wetdbg_dd_options *how,
                        const struct wetdbg_dd_result *found, const char *kept);
 

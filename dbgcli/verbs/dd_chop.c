@@ -27,7 +27,8 @@ struct chopping {
 
 /* ---- what failed ---- */
 
-/* By the oracle, or as the user says; to be freed. NULL, with a sentence, if only the oracle knows. */
+/* By the oracle, or as the user says; to be freed. NULL, with a sentence, if only the oracle
+ * knows. */
 static char *target_text(const struct chopping *self)
 {
     const struct wetdbg_dd_recorded *run = self->fail.recorded;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What `wetdbg dd` does with its result: the minimal failing run recorded, and the failure-inducing chop of it. */
+/* What `wetdbg dd` does with its result: the minimal failing run recorded, and the failure-inducing
+ * chop of it. */
 #ifndef DBGCLI_VERBS_DD_CHOP_H
 #define DBGCLI_VERBS_DD_CHOP_H
 
@@ -13,8 +14,9 @@ struct cli_dd_go_on {
 };
 
 /*
- * Records, builds, slices and prints, or adds to `object` unless that is NULL: "recording", "chop", "chop_info",
- * "no_chop_because". That there is no chop is said, and no error; -WETDBG_ERR_INTERRUPTED is one.
+ * Records, builds, slices and prints, or adds to `object` unless that is NULL: "recording", "chop",
+ * "chop_info", "no_chop_because". That there is no chop is said, and no error;
+ * -WETDBG_ERR_INTERRUPTED is one.
  */
 int cli_dd_chop(struct cli_app *app, const struct cli_dd_go_on *go_on,
                 struct wetdbg_dd_options *how, const struct wetdbg_dd_result *found,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * `wetdbg complete WORD...`, which the shell's completion asks (dbgcli/wetdbg.bash): what the last word
- * may become, one a line. "*" stands for names of files, "*.wet" for those that end so. Not in the table
- * of verbs: nobody types it.
+ * `wetdbg complete WORD...`, which the shell's completion asks (dbgcli/wetdbg.bash): what the last
+ * word may become, one a line. "*" stands for names of files, "*.wet" for those that end so. Not in
+ * the table of verbs: nobody types it.
  */
 #include <string.h>
 
@@ -47,7 +47,8 @@ static const struct cli_option *option_before(const struct cli_syntax *syntax, c
     return NULL;
 }
 
-/* The option whose value is typed: --option VALUE, or --option = VALUE, as bash cuts --option=VALUE. */
+/* The option whose value is typed: --option VALUE, or --option = VALUE, as bash cuts
+ * --option=VALUE. */
 static const struct cli_option *option_typed(const struct cli_syntax *syntax, int argc, char **argv,
                                              const char **typed)
 {

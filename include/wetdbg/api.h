@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the public headers begin and end with: their names are seen outside of libwetdbg, also from C++. */
+/* What the public headers begin and end with: their names are seen outside of libwetdbg, also from
+ * C++. */
 #ifndef WETDBG_API_H
 #define WETDBG_API_H
 

@@ -21,8 +21,8 @@ struct wetdbg_build_options {
     bool no_trace;       /* replay and verify only */
     /*
      * The part of the run to build: from the moment `from` up to `to`, exclusive. "T": before the
-     * instruction with number T; "eN": before the recording's event N; "N%": of all events. NULL: the
-     * run's start, its end. Times are those of the whole run.
+     * instruction with number T; "eN": before the recording's event N; "N%": of all events. NULL:
+     * the run's start, its end. Times are those of the whole run.
      */
     const char *from, *to;
     unsigned jobs; /* processors to be used; 0: all */
@@ -30,8 +30,8 @@ struct wetdbg_build_options {
      * top. */
     uint64_t memory_bytes;
     bool compact; /* a smaller file, slower to build and to ask */
-    /* The recording is taken for the user's own. If it is neither (wetdbg_is_trusted), what was recorded runs behind
-     * a wall, some tens of percent slower. */
+    /* The recording is taken for the user's own. If it is neither (wetdbg_is_trusted), what was
+     * recorded runs behind a wall, some tens of percent slower. */
     bool is_trusted;
     const volatile sig_atomic_t *interrupted; /* set by a signal handler; may be NULL */
     /* Told now and then, from the calling thread; may be NULL. */
@@ -61,8 +61,8 @@ struct wetdbg_replay_result {
 int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *options,
                   struct wetdbg_replay_result *result, char **wet_path);
 
-/* Whether `wetdbg record` made the recording here, for this user, and nobody else can change it: then the
- * files that wetdbg keeps with it are the user's own, too. */
+/* Whether `wetdbg record` made the recording here, for this user, and nobody else can change it:
+ * then the files that wetdbg keeps with it are the user's own, too. */
 bool wetdbg_is_trusted(const char *trace_dir);
 
 /*

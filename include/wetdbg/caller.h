@@ -2,9 +2,9 @@
 /*
  * On whose behalf library code ran: the nearest function on the stack that is the program's own.
  *
- * Own is code of the main program, or of a library that has source lines; never that of the C and C++
- * libraries, of the dynamic linker and the kernel's page, whatever debug information they have. In
- * a module with debug information only code that has lines is own (so that the C library in a
+ * Own is code of the main program, or of a library that has source lines; never that of the C and
+ * C++ libraries, of the dynamic linker and the kernel's page, whatever debug information they have.
+ * In a module with debug information only code that has lines is own (so that the C library in a
  * static program is not); a main program without any is own as a whole.
  */
 #ifndef WETDBG_CALLER_H
@@ -33,8 +33,8 @@ struct wetdbg_caller {
 
 /*
  * The nearest own code on the stack of the thread that runs at `time`, as it is just before that
- * instruction. -WETDBG_ERR_NOT_FOUND, without a sentence, if there is none, or where the stack cannot be
- * followed; errors of running an interval.
+ * instruction. -WETDBG_ERR_NOT_FOUND, without a sentence, if there is none, or where the stack
+ * cannot be followed; errors of running an interval.
  */
 int wetdbg_own_caller(struct wetdbg *wet, wetdbg_time time, struct wetdbg_caller *caller);
 

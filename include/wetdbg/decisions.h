@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The branches of a slice that lie nearest to its criterion: what was decided last, and what else could have been. */
+/* The branches of a slice that lie nearest to its criterion: what was decided last, and what else
+ * could have been. */
 #ifndef WETDBG_DECISIONS_H
 #define WETDBG_DECISIONS_H
 
@@ -21,10 +22,11 @@ struct wetdbg_decision {
 };
 
 /*
- * The branches of the program's own code (<wetdbg/caller.h>) that a slice holds by control edges, one for
- * each source line (without lines: for each instruction), the nearest to the criterion first; at most `limit`, 0: all.
- * Conditional jumps and indirect ones, but no calls. Needs a slice with record_parents (-EINVAL
- * without) that follows control. *decisions is to be freed; *count may be 0. -ENOMEM; errors of running an interval.
+ * The branches of the program's own code (<wetdbg/caller.h>) that a slice holds by control edges,
+ * one for each source line (without lines: for each instruction), the nearest to the criterion
+ * first; at most `limit`, 0: all. Conditional jumps and indirect ones, but no calls. Needs a slice
+ * with record_parents (-EINVAL without) that follows control. *decisions is to be freed; *count may
+ * be 0. -ENOMEM; errors of running an interval.
  */
 int wetdbg_slice_decisions(const struct wetdbg_slice *slice, size_t limit,
                            struct wetdbg_decision **decisions, size_t *count);

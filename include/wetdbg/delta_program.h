@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Delta debugging of a program's input: what of a failing input makes the program fail, or what of the
- * difference between a passing and a failing one. The searches are those of delta.h; here are the inputs cut
- * into deltas, the program run on candidates, and the outcomes told apart.
+ * Delta debugging of a program's input: what of a failing input makes the program fail, or what of
+ * the difference between a passing and a failing one. The searches are those of delta.h; here are
+ * the inputs cut into deltas, the program run on candidates, and the outcomes told apart.
  *
- * The program runs as it is, not recorded, by an ordinary user. Each run has a process of ours above it (its
- * *warden*), a session and a directory of its own, and limits; whatever it started is ended with it, and the
- * directory removed, also if wetdbg itself is killed.
+ * The program runs as it is, not recorded, by an ordinary user. Each run has a process of ours
+ * above it (its *warden*), a session and a directory of its own, and limits; whatever it started is
+ * ended with it, and the directory removed, also if wetdbg itself is killed.
  */
 #ifndef WETDBG_DELTA_PROGRAM_H
 #define WETDBG_DELTA_PROGRAM_H
@@ -22,13 +22,15 @@ WETDBG_BEGIN
 
 /* What tells whether a run shows the same failure. */
 enum wetdbg_dd_oracle {
-    /* FAIL: the same signal ended it, or a process that it started, in the same function (the innermost that is not
-     * the C library's); PASS: none did, and its exit status is that of the passing input. */
+    /* FAIL: the same signal ended it, or a process that it started, in the same function (the
+     * innermost that is not the C library's); PASS: none did, and its exit status is that of the
+     * passing input. */
     WETDBG_DD_CRASH,
     /* FAIL: any signal that dumps core; PASS: as above. */
     WETDBG_DD_ANY_CRASH,
-    /* FAIL: the output is right up to the failing run's first wrong byte and has the same wrong byte there (or
-     * ends there, too); PASS: it is right up to and with that byte, or all of it is what the passing input's is. */
+    /* FAIL: the output is right up to the failing run's first wrong byte and has the same wrong
+     * byte there (or ends there, too); PASS: it is right up to and with that byte, or all of it is
+     * what the passing input's is. */
     WETDBG_DD_EXPECT,
     /* A command's exit status: 0 PASS, 1 FAIL, any other UNRESOLVED. */
     WETDBG_DD_COMMAND,
@@ -51,22 +53,24 @@ struct wetdbg_dd_bytes {
 };
 
 /*
- * `fail` and `pass` are names of files (directories for WETDBG_DD_FILES; NULL for WETDBG_DD_ARGV and
- * WETDBG_DD_ENV, whose input is the command line and the environment as they are). Where the program finds
- * its input: in a file, whose name replaces each "@@" in its words, or each word that is `fail`; else it is its
- * standard input. Files are temporary, and have the name of `fail` in a directory of their own. Of
- * WETDBG_DD_FILES without such a word, that directory is its working directory.
+ * `fail` and `pass` are names of files (directories for WETDBG_DD_FILES; NULL for WETDBG_DD_ARGV
+ * and WETDBG_DD_ENV, whose input is the command line and the environment as they are). Where the
+ * program finds its input: in a file, whose name replaces each "@@" in its words, or each word that
+ * is `fail`; else it is its standard input. Files are temporary, and have the name of `fail` in a
+ * directory of their own. Of WETDBG_DD_FILES without such a word, that directory is its working
+ * directory.
  */
 struct wetdbg_dd_options {
     char *const *
-        argv; /* ends with NULL; none at all with WETDBG_DD_COMMAND: then the command does everything */
+        /* ends with NULL; none at all with WETDBG_DD_COMMAND: then the command does everything */
+        argv;
     const char *fail;
     const char *pass; /* NULL: the empty input */
-    const char *
-        command; /* of WETDBG_DD_COMMAND: for sh, or the name of a program that gets the candidate's name */
+    /* of WETDBG_DD_COMMAND: for sh, or the name of a program that gets the candidate's name */
+    const char *command;
     const char *expect; /* of WETDBG_DD_EXPECT: a file with the right output for `fail` */
-    const char *
-        journal; /* where tests are kept until the end, so that the next call goes on; NULL: nowhere */
+    /* where tests are kept until the end, so that the next call goes on; NULL: nowhere */
+    const char *journal;
     enum wetdbg_dd_oracle oracle;
     enum wetdbg_dd_unit unit;
     unsigned jobs;    /* 0: as many as there are processors */
@@ -74,11 +78,12 @@ struct wetdbg_dd_options {
     uint64_t
         memory_bytes;    /* of one run with all that it starts; 0: half of the machine's, by jobs */
     uint64_t disk_bytes; /* of one run, and of each file that it writes; 0: 1 GiB */
-    bool
-        is_scratch; /* it works in a directory of its own; names of files that exist are made absolute */
+    /* it works in a directory of its own; names of files that exist are made absolute */
+    bool is_scratch;
     bool is_fresh;                            /* what the journal holds is forgotten */
     const volatile sig_atomic_t *interrupted; /* may be NULL */
-    /* Told after each test; may be NULL. `left`: deltas that are still to be told apart, of `total`. */
+    /* Told after each test; may be NULL. `left`: deltas that are still to be told apart, of
+     * `total`. */
     void (*progress)(void *arg, uint64_t tests, size_t left, size_t total);
     void *arg;
 };
@@ -111,10 +116,10 @@ struct wetdbg_dd_result {
 
 /*
  * Searches. Both inputs are tried twice at first, the two results once more at the end. 0, and
- * wetdbg_dd_result_fini() is due. -WETDBG_ERR_USAGE: the failing input does not fail, the passing one does
- * not pass, both are equal, an empty input fails too, or something was asked for that does not go together;
- * -WETDBG_ERR_NOT_FOUND: no such program, or one that is flaky: the same input gave two outcomes;
- * -WETDBG_ERR_INTERRUPTED; errnos. The sentence says what and where.
+ * wetdbg_dd_result_fini() is due. -WETDBG_ERR_USAGE: the failing input does not fail, the passing
+ * one does not pass, both are equal, an empty input fails too, or something was asked for that does
+ * not go together; -WETDBG_ERR_NOT_FOUND: no such program, or one that is flaky: the same input
+ * gave two outcomes; -WETDBG_ERR_INTERRUPTED; errnos. The sentence says what and where.
  */
 int wetdbg_dd(const struct wetdbg_dd_options *options, struct wetdbg_dd_result *result);
 

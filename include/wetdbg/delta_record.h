@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What delta debugging found, recorded: the program runs once more on a minimal input, as the search ran it, and
- * leaves a recording from which a trace can be built, and sliced from the difference to the failure.
+ * What delta debugging found, recorded: the program runs once more on a minimal input, as the
+ * search ran it, and leaves a recording from which a trace can be built, and sliced from the
+ * difference to the failure.
  */
 #ifndef WETDBG_DELTA_RECORD_H
 #define WETDBG_DELTA_RECORD_H
@@ -24,19 +25,20 @@ struct wetdbg_dd_recording;
 /* Strings live as long as the recording. */
 struct wetdbg_dd_recorded {
     const char *trace_dir; /* absolute */
-    const char *
-        input; /* the name of the file (or directory) that the program had as its input; NULL: none had to
-                              have a name */
+    /* the name of the file (or directory) that the program had as its input; NULL: none had to have
+     * a name */
+    const char *input;
     int exit_status; /* 128 + N if signal N ended it */
     int signal;      /* that ended it, or 0 */
     bool fails; /* by the oracle of the search; of crashes, if any signal ended the first process */
 };
 
 /*
- * Records a run on `input`, which is one as in struct wetdbg_dd_result, with the words, the directory, the
- * environment and the limits of `options`. Until wetdbg_dd_recording_close() the recording lives with this process:
- * should it end, in whatever way, a caretaker removes it with all that was put there. -EEXIST if `dir` is there; errors of
- * wetdbg_record(), -WETDBG_ERR_MACHINE if it did not end in time, -WETDBG_ERR_INTERRUPTED; errnos.
+ * Records a run on `input`, which is one as in struct wetdbg_dd_result, with the words, the
+ * directory, the environment and the limits of `options`. Until wetdbg_dd_recording_close() the
+ * recording lives with this process: should it end, in whatever way, a caretaker removes it with
+ * all that was put there. -EEXIST if `dir` is there; errors of wetdbg_record(), -WETDBG_ERR_MACHINE
+ * if it did not end in time, -WETDBG_ERR_INTERRUPTED; errnos.
  */
 int wetdbg_dd_record(const struct wetdbg_dd_options *options, const struct wetdbg_dd_bytes *input,
                      const struct wetdbg_dd_place *place, struct wetdbg_dd_recording **out);

@@ -3,11 +3,11 @@
  * Errors as values, explained once.
  *
  * A fallible function returns 0, a negative errno, or a negative enum wetdbg_err. The lowest layer
- * that knows the path, offset or register calls wetdbg_fail(), which keeps the code and one sentence for
- * the thread; everybody above passes the code up and main() prints the sentence that belongs to it.
- * A sentence is printed only for the code it was kept with. So nobody has to forget one: after a
- * failure that was expected, memory that runs out is not called by the older sentence. Whoever makes
- * another code of one that failed says a sentence of its own.
+ * that knows the path, offset or register calls wetdbg_fail(), which keeps the code and one
+ * sentence for the thread; everybody above passes the code up and main() prints the sentence that
+ * belongs to it. A sentence is printed only for the code it was kept with. So nobody has to forget
+ * one: after a failure that was expected, memory that runs out is not called by the older sentence.
+ * Whoever makes another code of one that failed says a sentence of its own.
  */
 #ifndef WETDBG_ERRORS_H
 #define WETDBG_ERRORS_H
@@ -36,10 +36,10 @@ enum wetdbg_err {
 };
 
 /*
- * Keeps the formatted sentence as the thread's last error and is `code` (negative).
- * The sentence names what and where; no trailing newline or full stop is needed.
- * A macro, so that compilers see in the caller's caller too that a failure is not 0: what a function
- * gives back only on success would else seem unset to them.
+ * Keeps the formatted sentence as the thread's last error and is `code` (negative). The sentence
+ * names what and where; no trailing newline or full stop is needed. A macro, so that compilers see
+ * in the caller's caller too that a failure is not 0: what a function gives back only on success
+ * would else seem unset to them.
  */
 #define wetdbg_fail(code, ...)                                                                     \
     __extension__({                                                                                \
@@ -77,8 +77,8 @@ static inline int wetdbg_error_of_errno(void)
     return errno > 0 ? -errno : -WETDBG_ERR_MACHINE;
 }
 
-/* The sentence of the thread's last wetdbg_fail, if that was for `code`; else what `code` says in general.
- * Borrowed until the thread's next wetdbg_fail. */
+/* The sentence of the thread's last wetdbg_fail, if that was for `code`; else what `code` says in
+ * general. Borrowed until the thread's next wetdbg_fail. */
 const char *wetdbg_error(int code);
 
 WETDBG_END

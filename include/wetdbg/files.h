@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The files, pipes and sockets that a run read and wrote, as far as its system calls tell: reads, writes and
- * mappings by descriptors, with positions by lseek, O_APPEND and truncation.
+ * The files, pipes and sockets that a run read and wrote, as far as its system calls tell: reads,
+ * writes and mappings by descriptors, with positions by lseek, O_APPEND and truncation.
  *
- * Paths are as the program gave them. Two are the same file if they are the same once "." and ".." are
- * taken out; links and the current directory are not known.
+ * Paths are as the program gave them. Two are the same file if they are the same once "." and ".."
+ * are taken out; links and the current directory are not known.
  */
 #ifndef WETDBG_FILES_H
 #define WETDBG_FILES_H
@@ -21,7 +21,8 @@ WETDBG_BEGIN
 struct wetdbg_files;
 
 /* Passes over the run's events once, and finds the paths of what was read or written: that runs an
- * interval for each time that one was opened. *out is for wetdbg_files_close(), before the wet is closed. */
+ * interval for each time that one was opened. *out is for wetdbg_files_close(), before the wet is
+ * closed. */
 int wetdbg_files_open(struct wetdbg *wet, struct wetdbg_files **out);
 void wetdbg_files_close(struct wetdbg_files *files); /* NULL is fine */
 
@@ -40,27 +41,28 @@ size_t wetdbg_files_count(const struct wetdbg_files *files);
 struct wetdbg_file wetdbg_files_get(const struct wetdbg_files *files, size_t n);
 
 /*
- * The file that was written to under a path, or the end of one in whole parts. -WETDBG_ERR_NOT_FOUND if there is
- * none, -WETDBG_ERR_USAGE if several are meant; both explained.
+ * The file that was written to under a path, or the end of one in whole parts.
+ * -WETDBG_ERR_NOT_FOUND if there is none, -WETDBG_ERR_USAGE if several are meant; both explained.
  */
 int wetdbg_files_find_written(const struct wetdbg_files *files, const char *path, size_t *n);
 
-/* The address of a piece of output that was in no memory of the program: splice, sendfile or copy_file_range
- * passed it on. */
+/* The address of a piece of output that was in no memory of the program: splice, sendfile or
+ * copy_file_range passed it on. */
 #define WETDBG_OUTPUT_PASSED UINT64_MAX
 
 /*
- * What was put out to file n, in order of time, with `offset` in the file: UINT64_MAX where that is not known. *list
- * is to be freed. 0, -ENOMEM or errors of the wet. Runs an interval for each call that had a list of buffers.
+ * What was put out to file n, in order of time, with `offset` in the file: UINT64_MAX where that is
+ * not known. *list is to be freed. 0, -ENOMEM or errors of the wet. Runs an interval for each call
+ * that had a list of buffers.
  */
 int wetdbg_files_outputs(const struct wetdbg_files *files, size_t n, struct wetdbg_output **list,
                          size_t *count);
 
 /*
- * The same of all that was put out by a descriptor: by write and kin, sendmsg and kin, splice, sendfile and
- * copy_file_range; with `offset` in all of it, in the order in which the calls ended, as the criterion
- * output:FD:OFFSET counts. Passes over the run's events once. wetdbg_outputs() is faster, but has only
- * write(2) and kin.
+ * The same of all that was put out by a descriptor: by write and kin, sendmsg and kin, splice,
+ * sendfile and copy_file_range; with `offset` in all of it, in the order in which the calls ended,
+ * as the criterion output:FD:OFFSET counts. Passes over the run's events once. wetdbg_outputs() is
+ * faster, but has only write(2) and kin.
  */
 int wetdbg_descriptor_outputs(struct wetdbg *wet, int fd, struct wetdbg_output **list,
                               size_t *count);

@@ -9,10 +9,10 @@
  *
  * Images are untrusted: damaged ones give errors or missing answers, never a crash.
  *
- * Results: 0, or a negative errno / -WETDBG_ERR_*. Unless a function says otherwise, -WETDBG_ERR_NOT_FOUND
- * means that the model knows nothing there, -WETDBG_ERR_CORRUPT that an image is damaged, -ENOMEM what
- * it says. Out parameters are written only on success. A string or array that comes back is
- * borrowed and lives as long as the model, unless the function says otherwise.
+ * Results: 0, or a negative errno / -WETDBG_ERR_*. Unless a function says otherwise,
+ * -WETDBG_ERR_NOT_FOUND means that the model knows nothing there, -WETDBG_ERR_CORRUPT that an image
+ * is damaged, -ENOMEM what it says. Out parameters are written only on success. A string or array
+ * that comes back is borrowed and lives as long as the model, unless the function says otherwise.
  *
  * A model is used by one thread at a time: queries fill caches.
  */
@@ -60,8 +60,8 @@ struct wetdbg_module_debug {
 int wetdbg_module_debug(struct wetdbg_model *model, wetdbg_module_id id,
                         struct wetdbg_module_debug *debug);
 
-/* Copies file bytes that are mapped at a guest address; -WETDBG_ERR_NOT_FOUND unless all are. Writable
- * data has its initial value here, not that of any time in the run. */
+/* Copies file bytes that are mapped at a guest address; -WETDBG_ERR_NOT_FOUND unless all are.
+ * Writable data has its initial value here, not that of any time in the run. */
 int wetdbg_read_bytes(const struct wetdbg_model *model, uint64_t address, void *bytes,
                       size_t count);
 
@@ -96,8 +96,9 @@ typedef int (*wetdbg_function_fn)(void *context, const struct wetdbg_function *f
  * "ns::box<int>::get() const". What is not mangled comes back as it is. */
 const char *wetdbg_name_full(struct wetdbg_model *model, const char *linkage_name);
 
-/* All functions in all modules whose name (any alias; mangled, or demangled with parameters) matches
- * a POSIX extended regular expression; NULL matches all. In order of module, then address. -WETDBG_ERR_USAGE for a bad expression. */
+/* All functions in all modules whose name (any alias; mangled, or demangled with parameters)
+ * matches a POSIX extended regular expression; NULL matches all. In order of module, then address.
+ * -WETDBG_ERR_USAGE for a bad expression. */
 int wetdbg_functions_each(struct wetdbg_model *model, const char *regex, wetdbg_function_fn fn,
                           void *context);
 
@@ -143,8 +144,9 @@ struct wetdbg_line {
 };
 
 /*
- * The line that gdb shows at pc. Optimized code has addresses at which several lines begin: then it is the
- * last one that begins a statement there, which need not be the one that the instruction was made for.
+ * The line that gdb shows at pc. Optimized code has addresses at which several lines begin: then it
+ * is the last one that begins a statement there, which need not be the one that the instruction was
+ * made for.
  */
 int wetdbg_line_at(struct wetdbg_model *model, uint64_t pc, struct wetdbg_line *line);
 
@@ -176,8 +178,8 @@ struct wetdbg_line_location {
 
 /*
  * Places where FILE:LINE starts. `file` may be a base name or any suffix of whole path parts.
- * Sorted by pc; for the caller to free. If nothing starts there: -WETDBG_ERR_NOT_FOUND, and the message
- * names the nearest lines with code, or says that no module knows the file.
+ * Sorted by pc; for the caller to free. If nothing starts there: -WETDBG_ERR_NOT_FOUND, and the
+ * message names the nearest lines with code, or says that no module knows the file.
  */
 int wetdbg_line_locations(struct wetdbg_model *model, const char *file, uint32_t line,
                           struct wetdbg_line_location **locations, size_t *count);
@@ -222,7 +224,8 @@ enum wetdbg_block_end {
     WETDBG_BLOCK_END_INDIRECT, /* jmp through a register or memory */
     WETDBG_BLOCK_END_RETURN,
     WETDBG_BLOCK_END_TAIL, /* a jump to another function */
-    WETDBG_BLOCK_END_STOP /* nothing follows: a call that never returns, hlt, ud2, bytes that are no code */
+    /* nothing follows: a call that never returns, hlt, ud2, bytes that are no code */
+    WETDBG_BLOCK_END_STOP
 };
 
 #define WETDBG_BLOCK_EXIT UINT32_MAX /* as a successor or post-dominator: the virtual exit */
@@ -242,8 +245,8 @@ struct wetdbg_block {
 struct wetdbg_graph;
 
 /*
- * The graph of the function that contains pc, built on first use and cached. Borrowed until
- * a slice follows a jump that the graph did not know, or a query at a pc that the graph did not contain
+ * The graph of the function that contains pc, built on first use and cached. Borrowed until a slice
+ * follows a jump that the graph did not know, or a query at a pc that the graph did not contain
  * (such a pc becomes a further entry: exception landing pads are found so).
  */
 int wetdbg_graph_at(struct wetdbg_model *model, uint64_t pc, const struct wetdbg_graph **graph);
@@ -256,14 +259,15 @@ const struct wetdbg_block *wetdbg_graph_block(const struct wetdbg_graph *graph, 
 int wetdbg_graph_find(const struct wetdbg_graph *graph, uint64_t pc, uint32_t *index);
 
 /*
- * The branch instructions (conditional, or indirect with several targets) that the instruction at pc
- * is directly control dependent on (Ferrante, Ottenstein, Warren), sorted by address. The jump of an
- * exception to a landing pad is such a branch, too: it is named by the pad's address. None: it
- * depends on the call of its function only. Post-dominators take calls to return, except those
- * known not to (exit, abort, a failed assert, longjmp, throw, and what always ends in one of them): these
- * leave for the exit, or for the handlers of their exception, so that what follows `if (!p) abort();`
- * depends on that branch. An endless loop is taken to leave for the exit from its header's back edges.
- * Constant time after a function's first query. Borrowed as wetdbg_graph_at() says.
+ * The branch instructions (conditional, or indirect with several targets) that the instruction at
+ * pc is directly control dependent on (Ferrante, Ottenstein, Warren), sorted by address. The jump
+ * of an exception to a landing pad is such a branch, too: it is named by the pad's address. None:
+ * it depends on the call of its function only. Post-dominators take calls to return, except those
+ * known not to (exit, abort, a failed assert, longjmp, throw, and what always ends in one of them):
+ * these leave for the exit, or for the handlers of their exception, so that what follows `if (!p)
+ * abort();` depends on that branch. An endless loop is taken to leave for the exit from its
+ * header's back edges. Constant time after a function's first query. Borrowed as wetdbg_graph_at()
+ * says.
  */
 int wetdbg_controllers(struct wetdbg_model *model, uint64_t pc, const uint64_t **branch_pcs,
                        size_t *count);
@@ -273,8 +277,8 @@ int wetdbg_controllers(struct wetdbg_model *model, uint64_t pc, const uint64_t *
 int wetdbg_controllers_no_exits(struct wetdbg_model *model, uint64_t pc,
                                 const uint64_t **branch_pcs, size_t *count);
 
-/* Start of the block that immediately post-dominates (as wetdbg_controllers() takes it) the one that
- * contains pc; 0 for the virtual exit of the function. */
+/* Start of the block that immediately post-dominates (as wetdbg_controllers() takes it) the one
+ * that contains pc; 0 for the virtual exit of the function. */
 int wetdbg_ipdom(struct wetdbg_model *model, uint64_t pc, uint64_t *ipdom_pc);
 
 /* ---- Machine state ---------------------------------------------------------------------- */
@@ -356,13 +360,13 @@ struct wetdbg_variable {
 
 /*
  * Finds a variable by name as the code at pc sees it: innermost block outwards (inlined functions
- * included), members of *this, then statics and globals of the unit, then locals of an inlined function's
- * callers, then globals and statics of the module, then of any other module, then data symbols without
- * type. pc 0: globals and statics of all modules only.
+ * included), members of *this, then statics and globals of the unit, then locals of an inlined
+ * function's callers, then globals and statics of the module, then of any other module, then data
+ * symbols without type. pc 0: globals and statics of all modules only.
  *
- * A name with "::" is that of a variable of a namespace or class, or the end of it ("box::count" for
- * ns::box<int>::count; "::x" is only x itself). Without, one in a namespace or class is found too; of several
- * that in the innermost scope around pc.
+ * A name with "::" is that of a variable of a namespace or class, or the end of it ("box::count"
+ * for ns::box<int>::count; "::x" is only x itself). Without, one in a namespace or class is found
+ * too; of several that in the innermost scope around pc.
  */
 int wetdbg_variable_find(struct wetdbg_model *model, uint64_t pc, const char *name,
                          struct wetdbg_variable *variable);
@@ -377,8 +381,8 @@ typedef int (*wetdbg_variable_fn)(void *context, const struct wetdbg_variable *v
 int wetdbg_variables_each(struct wetdbg_model *model, uint64_t pc, wetdbg_variable_fn fn,
                           void *context);
 
-/* The names of globals and statics of the module that contains pc, sorted; a name may come several times.
- * -WETDBG_ERR_NOT_FOUND without a module there. */
+/* The names of globals and statics of the module that contains pc, sorted; a name may come several
+ * times. -WETDBG_ERR_NOT_FOUND without a module there. */
 typedef int (*wetdbg_name_fn)(void *context, const char *name);
 int wetdbg_globals_each(struct wetdbg_model *model, uint64_t pc, wetdbg_name_fn fn, void *context);
 
@@ -405,10 +409,10 @@ struct wetdbg_place {
 
 /*
  * Where a variable is at pc. `machine` gives the registers of that frame. A frame that is not the
- * innermost is asked with its call instruction's address (return address - 1). -WETDBG_ERR_UNSUPPORTED
- * for thread-local variables that are not in the static block of the main executable.
- * pc may be 0 for globals and statics, and `machine` NULL, of which those
- * that are thread-local are -WETDBG_ERR_UNSUPPORTED then.
+ * innermost is asked with its call instruction's address (return address - 1).
+ * -WETDBG_ERR_UNSUPPORTED for thread-local variables that are not in the static block of the main
+ * executable. pc may be 0 for globals and statics, and `machine` NULL, of which those that are
+ * thread-local are -WETDBG_ERR_UNSUPPORTED then.
  */
 int wetdbg_variable_locate(struct wetdbg_model *model, const struct wetdbg_variable *variable,
                            uint64_t pc, const struct wetdbg_machine *machine,
@@ -423,15 +427,15 @@ int wetdbg_type_target(struct wetdbg_model *model, uint64_t type_handle, struct 
 int wetdbg_type_plain(struct wetdbg_model *model, const struct wetdbg_type *type,
                       struct wetdbg_type *plain);
 
-/* Types that the program need not have: a pointer to `target`, an array. -WETDBG_ERR_USAGE for an array that
- * is empty or too large. */
+/* Types that the program need not have: a pointer to `target`, an array. -WETDBG_ERR_USAGE for an
+ * array that is empty or too large. */
 int wetdbg_type_pointer(struct wetdbg_model *model, const struct wetdbg_type *target,
                         struct wetdbg_type *pointer);
 int wetdbg_type_array(struct wetdbg_model *model, const struct wetdbg_type *element, uint64_t count,
                       struct wetdbg_type *array);
 
-/* A type by name as the code at pc sees it (0: anywhere): "struct tag", "enum tag", "tag" in C++, a typedef,
- * "unsigned long", "ns::box<int>" or the end of it. -WETDBG_ERR_NOT_FOUND. */
+/* A type by name as the code at pc sees it (0: anywhere): "struct tag", "enum tag", "tag" in C++, a
+ * typedef, "unsigned long", "ns::box<int>" or the end of it. -WETDBG_ERR_NOT_FOUND. */
 int wetdbg_type_named(struct wetdbg_model *model, uint64_t pc, const char *name,
                       struct wetdbg_type *type);
 
@@ -439,8 +443,8 @@ int wetdbg_type_named(struct wetdbg_model *model, uint64_t pc, const char *name,
 int wetdbg_enumerator_named(struct wetdbg_model *model, uint64_t pc, const char *name,
                             struct wetdbg_type *type, int64_t *value);
 
-/* The type of the function around pc, "int (int, char **)"; what it returns (of the `depth`-th function of
- * wetdbg_inline_chain()). -WETDBG_ERR_NOT_FOUND without DWARF. */
+/* The type of the function around pc, "int (int, char **)"; what it returns (of the `depth`-th
+ * function of wetdbg_inline_chain()). -WETDBG_ERR_NOT_FOUND without DWARF. */
 int wetdbg_function_type(struct wetdbg_model *model, uint64_t pc, struct wetdbg_type *type);
 int wetdbg_function_result(struct wetdbg_model *model, uint64_t pc, size_t depth,
                            struct wetdbg_type *type);
@@ -489,10 +493,10 @@ typedef int (*wetdbg_read_memory_fn)(void *context, uint64_t address, void *byte
 
 /*
  * Steps to the caller. Set is_innermost = true for the first frame; it comes back 0, or 1 past a
- * signal frame, whose pc was interrupted anywhere.
- * Returns 1 if `regs` now holds the caller, 0 at the outermost frame (regs unchanged),
- * -WETDBG_ERR_NOT_FOUND where no call frame information covers pc, -WETDBG_ERR_CORRUPT if it makes no sense
- * (no progress, unaligned stack), or read_memory's error.
+ * signal frame, whose pc was interrupted anywhere. Returns 1 if `regs` now holds the caller, 0 at
+ * the outermost frame (regs unchanged), -WETDBG_ERR_NOT_FOUND where no call frame information
+ * covers pc, -WETDBG_ERR_CORRUPT if it makes no sense (no progress, unaligned stack), or
+ * read_memory's error.
  */
 int wetdbg_unwind(struct wetdbg_model *model, struct wetdbg_frame_regs *regs,
                   wetdbg_read_memory_fn read_memory, void *context);

@@ -3,13 +3,13 @@
  * Where one value came from: the chain of copies that brought it here, back to the instruction
  * that computed it, the system call that brought it in, or the start of the run.
  *
- * A value is up to 64 bytes in memory or in one register, or one flag; of a mask register its 8. Each byte is followed for
- * itself, whatever moved it: mov, push and pop, vector loads and stores, rep movs, extensions, and
- * files and pipes that the run itself wrote and read again. So
- * bytes that were brought here together share hops, and bytes that were put together on the way
- * part; a hop says which bytes it is about. Exactly one definition of a byte is followed: of a
- * cmov the operand that it chose; what only perhaps writes (masked stores, xsave, cmpxchg) counts
- * where it changed the byte.
+ * A value is up to 64 bytes in memory or in one register, or one flag; of a mask register its 8.
+ * Each byte is followed for itself, whatever moved it: mov, push and pop, vector loads and stores,
+ * rep movs, extensions, and files and pipes that the run itself wrote and read again. So bytes that
+ * were brought here together share hops, and bytes that were put together on the way part; a hop
+ * says which bytes it is about. Exactly one definition of a byte is followed: of a cmov the operand
+ * that it chose; what only perhaps writes (masked stores, xsave, cmpxchg) counts where it changed
+ * the byte.
  */
 #ifndef WETDBG_ORIGIN_H
 #define WETDBG_ORIGIN_H
@@ -26,7 +26,8 @@ enum wetdbg_spot_kind {
     WETDBG_SPOT_MEMORY,
     WETDBG_SPOT_GPR,    /* general register: rax 0, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8... */
     WETDBG_SPOT_VECTOR, /* number of the vector register */
-    WETDBG_SPOT_LOCATION, /* a location of <wetdbg/slice.h>: a flag and the like, as a whole; of a mask register `byte` */
+    /* a location of <wetdbg/slice.h>: a flag and the like, as a whole; of a mask register `byte` */
+    WETDBG_SPOT_LOCATION,
 };
 
 /* Where a byte is. */
@@ -44,16 +45,18 @@ enum wetdbg_hop_kind {
     WETDBG_HOP_SIGN_EXTEND, /* ... and copies of their sign, which are followed with it */
     WETDBG_HOP_REMAP,       /* mremap moved the memory */
     WETDBG_HOP_SIGNAL,      /* a signal's frame kept the register meanwhile */
-    WETDBG_HOP_READ_BACK, /* a call delivered what the run itself had put into a file, pipe or pair of
-                           * sockets; with `from` what a shared mapping held there */
-    WETDBG_HOP_WRITTEN,   /* a call put it there, from `from` */
-    WETDBG_HOP_PASSED,    /* a call put it there, out of another one */
+    /* a call delivered what the run itself had put into a file, pipe or pair of sockets; with
+     * `from` what a shared mapping held there */
+    WETDBG_HOP_READ_BACK,
+    WETDBG_HOP_WRITTEN, /* a call put it there, from `from` */
+    WETDBG_HOP_PASSED,  /* a call put it there, out of another one */
     /* Ends of the chain: */
     WETDBG_HOP_COMPUTED, /* the instruction computed the bytes */
     WETDBG_HOP_CONSTANT, /* the instruction made them from nothing that it used */
     WETDBG_HOP_SYSCALL,  /* a system call wrote or returned them */
-    WETDBG_HOP_DELIVERED, /* the kernel gave them unasked: a signal's information, a thread's start */
-    WETDBG_HOP_INITIAL,   /* they were there when the run began, or nothing in it wrote them */
+    /* the kernel gave them unasked: a signal's information, a thread's start */
+    WETDBG_HOP_DELIVERED,
+    WETDBG_HOP_INITIAL, /* they were there when the run began, or nothing in it wrote them */
 };
 
 struct wetdbg_hop {
@@ -93,12 +96,12 @@ struct wetdbg_origin {
 
 /*
  * The origin of a criterion's value: its places must be one register, flag or range of memory of at
- * most 64 bytes; of a crash the register that held the bad
- * address. Looks only at intervals that may have written what is followed, or in which a register
- * is. `options` gives progress and its argument, and no_bypass: without it most saved registers are no
- * hops at all, and the rest is marked. NULL is fine.
- * -WETDBG_ERR_USAGE if the criterion has no or several values; -WETDBG_ERR_INTERRUPTED; -ENOMEM; errors of
- * the wet. *out is for wetdbg_origin_free(), before the wet is closed.
+ * most 64 bytes; of a crash the register that held the bad address. Looks only at intervals that
+ * may have written what is followed, or in which a register is. `options` gives progress and its
+ * argument, and no_bypass: without it most saved registers are no hops at all, and the rest is
+ * marked. NULL is fine. -WETDBG_ERR_USAGE if the criterion has no or several values;
+ * -WETDBG_ERR_INTERRUPTED; -ENOMEM; errors of the wet. *out is for wetdbg_origin_free(), before the
+ * wet is closed.
  */
 int wetdbg_origin(struct wetdbg *wet, const struct wetdbg_criterion *criterion,
                   const struct wetdbg_slice_options *options, struct wetdbg_origin **out);

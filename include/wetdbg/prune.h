@@ -2,19 +2,22 @@
 /*
  * Pruning slices by confidence: what also led to output that is right is probably right.
  *
- * An instance's confidence is 1 - log|alt| / log|range|: `range` are the values that its instruction has produced in this
- * run, `alt` those of them that could stand in for its own with everything unchanged that is known to be right.
- * 1: only the value that it had fits. 0: any would do, or nothing is known. Of an instruction that always
- * produced one value, it is 1 only if right output tells that value step by step, by instructions of
- * which different values give different results. A branch that went both ways in this run and let something right run has 1. What cannot be
- * judged has 0. A source line's confidence is the least of its instances'. Only confidence 1 prunes.
+ * An instance's confidence is 1 - log|alt| / log|range|: `range` are the values that its
+ * instruction has produced in this run, `alt` those of them that could stand in for its own with
+ * everything unchanged that is known to be right. 1: only the value that it had fits. 0: any would
+ * do, or nothing is known. Of an instruction that always produced one value, it is 1 only if right
+ * output tells that value step by step, by instructions of which different values give different
+ * results. A branch that went both ways in this run and let something right run has 1. What cannot
+ * be judged has 0. A source line's confidence is the least of its instances'. Only confidence 1
+ * prunes.
  *
- * X. Zhang, N. Gupta, R. Gupta, Pruning dynamic slices with confidence, PLDI 2006; rounds of marking:
- * X. Zhang, S. Tallam, N. Gupta, R. Gupta, Towards locating execution omission errors, PLDI 2007. Where these invert
- * an instruction by the operands and results that a profile has of it, here it is computed once more with other operands.
+ * X. Zhang, N. Gupta, R. Gupta, Pruning dynamic slices with confidence, PLDI 2006; rounds of
+ * marking: X. Zhang, S. Tallam, N. Gupta, R. Gupta, Towards locating execution omission errors,
+ * PLDI 2007. Where these invert an instruction by the operands and results that a profile has of
+ * it, here it is computed once more with other operands.
  *
- * A fault whose wrong value happened to give right output is lost by it (coincidental correctness); and nothing is found
- * where nothing right came before what is wrong.
+ * A fault whose wrong value happened to give right output is lost by it (coincidental correctness);
+ * and nothing is found where nothing right came before what is wrong.
  *
  * Errors are as for slices (<wetdbg/slice.h>).
  */
@@ -32,10 +35,11 @@
 WETDBG_BEGIN
 
 /*
- * The values that each instruction of a run has produced. It is made once, by running all intervals, and
- * serves all prunings of the run. Memory: at most 256 MiB and some 200 bytes for each instruction. `progress` as in struct
- * wetdbg_slice_options, may be NULL. *out is for wetdbg_profile_free(), before the wet is closed. -ENOMEM, -WETDBG_ERR_INTERRUPTED,
- * errors of running intervals.
+ * The values that each instruction of a run has produced. It is made once, by running all
+ * intervals, and serves all prunings of the run. Memory: at most 256 MiB and some 200 bytes for
+ * each instruction. `progress` as in struct wetdbg_slice_options, may be NULL. *out is for
+ * wetdbg_profile_free(), before the wet is closed. -ENOMEM, -WETDBG_ERR_INTERRUPTED, errors of
+ * running intervals.
  */
 struct wetdbg_profile;
 int wetdbg_profile_make(struct wetdbg *wet,
@@ -44,8 +48,9 @@ int wetdbg_profile_make(struct wetdbg *wet,
 void wetdbg_profile_free(struct wetdbg_profile *profile); /* NULL is fine */
 
 struct wetdbg_prune_options {
-    /* What held the right values: places of criteria, as they were just before their instances (of output that is
-     * sliced from its birth: as these put it there). Instances of a crash count for nothing. */
+    /* What held the right values: places of criteria, as they were just before their instances (of
+     * output that is sliced from its birth: as these put it there). Instances of a crash count for
+     * nothing. */
     const struct wetdbg_criterion *const *right;
     size_t right_count;
     /* Instances that made what they should, in any order. */
@@ -75,8 +80,9 @@ struct wetdbg_prune_counts {
 struct wetdbg_prune;
 
 /*
- * Judges the instances of a slice: backward, or of a set. One pass back over the run, from what is right latest. -WETDBG_ERR_NOT_FOUND if
- * nothing is known to be right. *out is for wetdbg_prune_free(), before the slice is freed.
+ * Judges the instances of a slice: backward, or of a set. One pass back over the run, from what is
+ * right latest. -WETDBG_ERR_NOT_FOUND if nothing is known to be right. *out is for
+ * wetdbg_prune_free(), before the slice is freed.
  */
 int wetdbg_prune(const struct wetdbg_slice *slice, const struct wetdbg_prune_options *options,
                  struct wetdbg_prune **out);
@@ -88,12 +94,14 @@ const struct wetdbg_prune_counts *wetdbg_prune_get_counts(const struct wetdbg_pr
  * confidence 1 are pruned. Lives as long as the pruning. */
 const struct wetdbg_prune_line *wetdbg_prune_lines(const struct wetdbg_prune *prune, size_t *count);
 
-/* The instances that are left: those with less than 1, and of a line that is left what has no value of its own. Lives as long as the pruning. */
+/* The instances that are left: those with less than 1, and of a line that is left what has no value
+ * of its own. Lives as long as the pruning. */
 const struct wetdbg_set *wetdbg_prune_get_set(const struct wetdbg_prune *prune);
 
 /*
- * All output of the descriptor that `wrong` is a byte of, before its first wrong byte; of another criterion, all that descriptor 1 got before
- * its instance. -WETDBG_ERR_NOT_FOUND if there is none. *out is for wetdbg_criterion_free().
+ * All output of the descriptor that `wrong` is a byte of, before its first wrong byte; of another
+ * criterion, all that descriptor 1 got before its instance. -WETDBG_ERR_NOT_FOUND if there is none.
+ * *out is for wetdbg_criterion_free().
  */
 int wetdbg_prune_right_before(struct wetdbg *wet, const struct wetdbg_criterion *wrong,
                               struct wetdbg_criterion **out);

@@ -58,10 +58,10 @@ struct wetdbg_record_outcome {
  * is a terminal, is dropped (outcome->trace_dir says the same).
  *
  * A negative result means that there is no complete recording: -WETDBG_ERR_NOT_FOUND (no such
- * program), -ENOEXEC, -EISDIR, -WETDBG_ERR_UNSUPPORTED (nothing
- * that could be run and replayed), -EEXIST (out_dir is there already; it is not touched), -EACCES and other errno of the
- * place, -WETDBG_ERR_MACHINE (no rr, no way to count, rr gave up). A directory that rr had already
- * made is removed if the program never started and kept, unfinished, if it did.
+ * program), -ENOEXEC, -EISDIR, -WETDBG_ERR_UNSUPPORTED (nothing that could be run and replayed),
+ * -EEXIST (out_dir is there already; it is not touched), -EACCES and other errno of the place,
+ * -WETDBG_ERR_MACHINE (no rr, no way to count, rr gave up). A directory that rr had already made is
+ * removed if the program never started and kept, unfinished, if it did.
  */
 int wetdbg_record(const struct wetdbg_record_options *options, char *const argv[],
                   struct wetdbg_record_outcome *outcome);

@@ -4,9 +4,9 @@
  * Making recordings and finding them is in <wetdbg/record.h>, replaying one in <wetdbg/build.h>.
  *
  * What can be chosen is a *program*: what a process ran between one exec and the next, or its end.
- * A process that forked without exec counts as one program, under the name of the one it was
- * forked from. Programs are numbered in the order in which wetdbg_recording_processes() lists their processes,
- * and within a process in the order of its execs.
+ * A process that forked without exec counts as one program, under the name of the one it was forked
+ * from. Programs are numbered in the order in which wetdbg_recording_processes() lists their
+ * processes, and within a process in the order of its execs.
  *
  * The rule for "nobody names one" (wetdbg_default_process):
  *   1. a crash (SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSYS, SIGTRAP): the one that made the
@@ -22,8 +22,8 @@
  * its children (make, xargs and the like). Of several such children, the last to end; and so on
  * from there.
  *
- * Everything in a recording is untrusted: damage ends in one sentence (<wetdbg/errors.h>) that names the
- * file and the offset.
+ * Everything in a recording is untrusted: damage ends in one sentence (<wetdbg/errors.h>) that
+ * names the file and the offset.
  */
 #ifndef WETDBG_RECORDING_H
 #define WETDBG_RECORDING_H
@@ -40,10 +40,11 @@ WETDBG_BEGIN
 struct wetdbg_recording;
 
 /*
- * Opens the recording in directory `dir`. On success *out is the caller's, to wetdbg_recording_close().
- * -WETDBG_ERR_CORRUPT if there is none, or it is damaged or was never finished (no `version`);
- * -WETDBG_ERR_VERSION if it needs another reader; -WETDBG_ERR_UNSUPPORTED if it is not x86-64 or is
- * still being recorded; an errno if a file cannot be opened or read; -ENOMEM.
+ * Opens the recording in directory `dir`. On success *out is the caller's, to
+ * wetdbg_recording_close(). -WETDBG_ERR_CORRUPT if there is none, or it is damaged or was never
+ * finished (no `version`); -WETDBG_ERR_VERSION if it needs another reader; -WETDBG_ERR_UNSUPPORTED
+ * if it is not x86-64 or is still being recorded; an errno if a file cannot be opened or read;
+ * -ENOMEM.
  */
 int wetdbg_recording_open(const char *dir, struct wetdbg_recording **out);
 void wetdbg_recording_close(struct wetdbg_recording *trace); /* NULL is fine */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Sets of instances of one run, in compressed bitmaps: slices put together, cut by each other, taken from each
- * other; and chops. Sets are never of lines: lines of which other instances were meant have nothing in common.
+ * Sets of instances of one run, in compressed bitmaps: slices put together, cut by each other,
+ * taken from each other; and chops. Sets are never of lines: lines of which other instances were
+ * meant have nothing in common.
  *
- * A *chop* is what a source and a target have in common, FS(source) & BS(target): what led from one to the
- * other. N. Gupta, H. He, X. Zhang, R. Gupta, Locating faulty code using failure-inducing chops, ASE 2005.
+ * A *chop* is what a source and a target have in common, FS(source) & BS(target): what led from one
+ * to the other. N. Gupta, H. He, X. Zhang, R. Gupta, Locating faulty code using failure-inducing
+ * chops, ASE 2005.
  *
  * Errors are as for slices (<wetdbg/slice.h>).
  */
@@ -32,7 +34,8 @@ enum wetdbg_set_operation {
     WETDBG_SET_MINUS, /* what is in the first and not in the second */
 };
 
-/* Two sets of one wet (-EINVAL for others) put together. *out is for wetdbg_set_free(). 0 or -ENOMEM. */
+/* Two sets of one wet (-EINVAL for others) put together. *out is for wetdbg_set_free(). 0 or
+ * -ENOMEM. */
 int wetdbg_set_combine(const struct wetdbg_set *a, enum wetdbg_set_operation operation,
                        const struct wetdbg_set *b, struct wetdbg_set **out);
 
@@ -41,9 +44,9 @@ uint64_t wetdbg_set_count(const struct wetdbg_set *set);
 bool wetdbg_set_contains_time(const struct wetdbg_set *set, wetdbg_time time);
 
 /*
- * A set as a slice, for its lines and instances: without distances, edges, initials and what it reached.
- * Runs the intervals again that it has instances in. Of `options` the session and the callbacks are used.
- * *out is for wetdbg_slice_free(), before the set's wet is closed.
+ * A set as a slice, for its lines and instances: without distances, edges, initials and what it
+ * reached. Runs the intervals again that it has instances in. Of `options` the session and the
+ * callbacks are used. *out is for wetdbg_slice_free(), before the set's wet is closed.
  */
 int wetdbg_slice_of_set(const struct wetdbg_set *set, const struct wetdbg_slice_options *options,
                         struct wetdbg_slice **out);
@@ -51,11 +54,11 @@ int wetdbg_slice_of_set(const struct wetdbg_set *set, const struct wetdbg_slice_
 #define WETDBG_SET_NOTE_MAX 4096 /* bytes */
 
 /*
- * Writes a set to a file, which appears whole or not at all, with a note of how it was made (text of at most
- * WETDBG_SET_NOTE_MAX bytes, "" for none); and reads one back: *note is to be freed, and as untrusted as the file
- * is; NULL if nobody wants it. A file says of which WET it is, so that it is not taken for another one's:
- * -WETDBG_ERR_USAGE. -WETDBG_ERR_CORRUPT for a file that is none, -errno if it cannot be read or written. The
- * format is in docs/format.md.
+ * Writes a set to a file, which appears whole or not at all, with a note of how it was made (text
+ * of at most WETDBG_SET_NOTE_MAX bytes, "" for none); and reads one back: *note is to be freed, and
+ * as untrusted as the file is; NULL if nobody wants it. A file says of which WET it is, so that it
+ * is not taken for another one's: -WETDBG_ERR_USAGE. -WETDBG_ERR_CORRUPT for a file that is none,
+ * -errno if it cannot be read or written. The format is in docs/format.md.
  */
 int wetdbg_set_save(const struct wetdbg_set *set, const char *note, const char *path);
 int wetdbg_set_load(struct wetdbg *wet, const char *path, struct wetdbg_set **out, char **note);

@@ -12,10 +12,11 @@
  * The *distance* of an instance is the number of edges of a shortest path from the criterion.
  *
  * The edges, exactly:
- *  - Everything is by instance and *flow*, what an instruction computes from what: only flows that define something
- *    wanted are followed. Copies (bswap among them) are followed byte by byte, also through registers of which only
- *    some bytes are wanted; rep movs through its own overlap. What computes uses its operands' pieces,
- *    and of a 32-bit register (or an address that lea cuts to 32 bits) the lower four bytes.
+ *  - Everything is by instance and *flow*, what an instruction computes from what: only flows that
+ *    define something wanted are followed. Copies (bswap among them) are followed byte by byte,
+ *    also through registers of which only some bytes are wanted; rep movs through its own overlap.
+ *    What computes uses its operands' pieces, and of a 32-bit register (or an address that lea cuts
+ *    to 32 bits) the lower four bytes.
  *  - The address edge goes from an instance to the base and index registers of each memory operand
  *    that the followed flow reads or writes.
  *  - Stack bookkeeping (push, call, mov rbp,rsp...) is never part of a slice by
@@ -23,8 +24,8 @@
  *    as a value, but not where it only serves as an address.
  *  - `push r` ... `pop r` (or leave) of a callee-saved register through a slot that nothing wrote
  *    in between is bypassed: r after the pop is r before the push. (options.no_bypass shows them.)
- *  - Of a gather that a fault interrupted, and that went on after a handler, lanes which were not left to be
- *    loaded then are taken to have been loaded before, chosen by its mask or not.
+ *  - Of a gather that a fault interrupted, and that went on after a handler, lanes which were not
+ *    left to be loaded then are taken to have been loaded before, chosen by its mask or not.
  *  - A cmov takes its flags and the operand that it chose.
  *  - The control parent of an instance is the most recent earlier instance, in the same stack
  *    frame, of a branch on which its instruction is statically control dependent (see
@@ -33,37 +34,38 @@
  *    since the frame began, it is the call (or tail jump) that made the frame. What made the first
  *    frame of the run is outside; a thread's first frame was made by the system call that created
  *    the thread. A signal handler's frame, and that of the code it returns to, was made by the call
- *    with which the thread sent itself the signal, or depends on what the instruction depends on that
- *    faulted; what made it is outside for other signals: they may strike anywhere, so that the code
- *    they struck did not let the handler run.
+ *    with which the thread sent itself the signal, or depends on what the instruction depends on
+ *    that faulted; what made it is outside for other signals: they may strike anywhere, so that the
+ *    code they struck did not let the handler run.
  *  - A system call defines its result, what the kernel wrote (for read and kin only as many bytes
- *    as it returned) and, if it is arch_prctl(ARCH_SET_FS), the thread pointer. These depend on what
- *    the call used by its signature: its number, arguments and what it read, such
- *    as paths and structures, by value; descriptors and pointers by address. What it only passed on
- *    (the bytes of a write, what a sendmsg's message leads to) is used where the call itself is the
- *    criterion, and byte for byte where another call brought it back: what a call delivered of what the
- *    run itself had put into the file, pipe or pair of sockets depends, by value, on the call that put
- *    it there, which uses the delivered bytes of its buffer by value and the buffer's address; or, if a
- *    shared mapping had it, on the memory there. Where the call that delivered is the criterion, it uses
- *    all that it so delivered. A call between two descriptors (splice, sendfile) is
- *    such a call, too, and has its bytes from another. What came from outside is told by its value, which
- *    was in no buffer; a pipe that a child process shares is all outside from the child's birth on, and
- *    so is what goes through descriptors that came in a message. How many bytes
- *    a call returned does not depend on who put them there. What a call
- *    wrote while another thread ran, or when a thread ended (the word that a join waits for), is the
- *    call's (the last instruction's) too.
- *  - Memory is one for all threads: who reads a byte depends on whoever wrote it last. Registers are
- *    each thread's own; a new one's are copies of its parent's at the call that made it, where rax is
- *    that call's and the stack and thread pointers are its arguments.
+ *    as it returned) and, if it is arch_prctl(ARCH_SET_FS), the thread pointer. These depend on
+ *    what the call used by its signature: its number, arguments and what it read, such as paths and
+ *    structures, by value; descriptors and pointers by address. What it only passed on (the bytes
+ *    of a write, what a sendmsg's message leads to) is used where the call itself is the criterion,
+ *    and byte for byte where another call brought it back: what a call delivered of what the run
+ *    itself had put into the file, pipe or pair of sockets depends, by value, on the call that put
+ *    it there, which uses the delivered bytes of its buffer by value and the buffer's address; or,
+ *    if a shared mapping had it, on the memory there. Where the call that delivered is the
+ *    criterion, it uses all that it so delivered. A call between two descriptors (splice, sendfile)
+ *    is such a call, too, and has its bytes from another. What came from outside is told by its
+ *    value, which was in no buffer; a pipe that a child process shares is all outside from the
+ *    child's birth on, and so is what goes through descriptors that came in a message. How many
+ *    bytes a call returned does not depend on who put them there. What a call wrote while another
+ *    thread ran, or when a thread ended (the word that a join waits for), is the call's (the last
+ *    instruction's) too.
+ *  - Memory is one for all threads: who reads a byte depends on whoever wrote it last. Registers
+ *    are each thread's own; a new one's are copies of its parent's at the call that made it, where
+ *    rax is that call's and the stack and thread pointers are its arguments.
  *  - A signal handler's arguments, stack pointer and empty vector state are given, all else is as
  *    the signal found it. Its frame in memory holds copies of the general registers, whether the
- *    handler reads them or its return restores them: unless the handler changed them there, both lead
- *    to the register before the signal. Flags and vector state after the handler are what they were
- *    before it; their bytes in the frame, and a signal's information, are given.
+ *    handler reads them or its return restores them: unless the handler changed them there, both
+ *    lead to the register before the signal. Flags and vector state after the handler are what they
+ *    were before it; their bytes in the frame, and a signal's information, are given.
  *
- * Errors are 0, negative errno or -WETDBG_ERR_* with a sentence (<wetdbg/errors.h>): -WETDBG_ERR_USAGE for a text
- * that is no criterion, -WETDBG_ERR_NOT_FOUND if the run has no such thing (the sentence says what there
- * is instead), -WETDBG_ERR_INTERRUPTED, -ENOMEM, or what the wet's queries return.
+ * Errors are 0, negative errno or -WETDBG_ERR_* with a sentence (<wetdbg/errors.h>):
+ * -WETDBG_ERR_USAGE for a text that is no criterion, -WETDBG_ERR_NOT_FOUND if the run has no such
+ * thing (the sentence says what there is instead), -WETDBG_ERR_INTERRUPTED, -ENOMEM, or what the
+ * wet's queries return.
  */
 #ifndef WETDBG_SLICE_H
 #define WETDBG_SLICE_H
@@ -114,8 +116,8 @@ struct wetdbg_criterion_info {
      */
     struct wetdbg_caller born;
     wetdbg_time written;
-    /* Of output: bytes [output_offset, output_offset + output_size) of a descriptor (-1: of a file); a size of 0:
-     * where output ended. Of all else a descriptor of -1 and a size of 0. */
+    /* Of output: bytes [output_offset, output_offset + output_size) of a descriptor (-1: of a
+     * file); a size of 0: where output ended. Of all else a descriptor of -1 and a size of 0. */
     int output_fd;
     uint64_t output_offset, output_size;
 };
@@ -131,25 +133,28 @@ struct wetdbg_standpoint {
 
 /*
  * Reads one of
- *   crash                         the signal that ended the run. Of one that the program sent itself
- *                                 (abort, a failed assertion, free() of what malloc() did not give)
- *                                 the calls that led there, from the function that decided on it up
- *                                 to the program's own code, each with the branch that guards it
+ *   crash                         the signal that ended the run. Of one that the program sent
+ *                                 itself (abort, a failed assertion, free() of what malloc() did
+ *                                 not give) the calls that led there, from the function that
+ *                                 decided on it up to the program's own code, each with the branch
+ *                                 that guards it
  *   exit                          the exit status
  *   output[:FD]:OFFSET[+LEN]      bytes of all that was put out by a descriptor (default 1), by
  *                                 write and kin, sendmsg and kin, splice, sendfile, copy_file_range
  *   output:PATH:OFFSET[+LEN]      bytes of a file as the run left it, where lseek,
- *                                 pwrite, O_APPEND and truncation had them written
- *                                 Of output each byte is meant as it was when it was last stored in
- *                                 the memory that was written from (by putc, printf, memcpy into the
- *                                 program's own buffer...): why the buffer was flushed later is no
- *                                 part of it. from->from_write: as the call found it that wrote it
- *   output[:FD|:PATH]:end         why there was no more of it: the branches after which the frames that put
- *                                 the last byte there could not come there again and, if the run ended
- *                                 before that, what ended it. Bytes behind the end mean the same
- *   input[:FD|:PATH]:OFFSET[+LEN] bytes that were read from a descriptor (default 0) or a file, by their
- *                                 positions in it (where it has none: in all bytes that were read),
- *                                 as they lay in memory just after each call that delivered them
+ *                                 pwrite, O_APPEND and truncation had them written Of output each
+ *                                 byte is meant as it was when it was last stored in the memory
+ *                                 that was written from (by putc, printf, memcpy into the program's
+ *                                 own buffer...): why the buffer was flushed later is no part of
+ *                                 it. from->from_write: as the call found it that wrote it
+ *   output[:FD|:PATH]:end         why there was no more of it: the branches after which the frames
+ *                                 that put the last byte there could not come there again and, if
+ *                                 the run ended before that, what ended it. Bytes behind the end
+ *                                 mean the same
+ *   input[:FD|:PATH]:OFFSET[+LEN] bytes that were read from a descriptor (default 0) or a file, by
+ *                                 their positions in it (where it has none: in all bytes that were
+ *                                 read), as they lay in memory just after each call that delivered
+ *                                 them
  *   argv:N[:OFFSET[+LEN]]         an argument of the program, as it got it, or bytes of it
  *   env:NAME[:OFFSET[+LEN]]       a variable of its environment
  *   FILE:LINE[#K][:VARIABLE]      the K-th time (from 1; from -1 backwards; default #-1) that a
@@ -160,8 +165,8 @@ struct wetdbg_standpoint {
  *                                 arguments, where debug information says which they are
  *   *ADDRESS[+LEN][@TIME]         bytes of memory (default 1) just before the instruction at TIME,
  *                                 1 to instructions + 1
- *   $REGISTER[@TIME]              a register, a part of one ("$ah", "$xmm3") or a flag ("$zf") of the
- *                                 thread that runs then
+ *   $REGISTER[@TIME]              a register, a part of one ("$ah", "$xmm3") or a flag ("$zf") of
+ *                                 the thread that runs then
  * `wet` must outlive the criterion. *out is for wetdbg_criterion_free(). `from` may be NULL.
  */
 int wetdbg_criterion_parse(struct wetdbg *wet, const char *text,
@@ -170,19 +175,21 @@ int wetdbg_criterion_parse(struct wetdbg *wet, const char *text,
 /*
  * A variable or another thing of the program just before `time` (1..instructions + 1), wherever the
  * model says that it is: memory or a register of the thread that runs then. `text` is what it is
- * called. -WETDBG_ERR_NOT_FOUND if it is nowhere, -WETDBG_ERR_UNSUPPORTED in a register that slices do not follow.
+ * called. -WETDBG_ERR_NOT_FOUND if it is nowhere, -WETDBG_ERR_UNSUPPORTED in a register that slices
+ * do not follow.
  */
 struct wetdbg_place;
 int wetdbg_criterion_of_variable(struct wetdbg *wet, wetdbg_time time, const char *text,
                                  const struct wetdbg_place *where, uint64_t type_bytes,
                                  struct wetdbg_criterion **out);
 
-/* What the instruction at a time used; of a forward slice, what it did. -WETDBG_ERR_NOT_FOUND outside the run. */
+/* What the instruction at a time used; of a forward slice, what it did. -WETDBG_ERR_NOT_FOUND
+ * outside the run. */
 int wetdbg_criterion_of_instance(struct wetdbg *wet, wetdbg_time time,
                                  struct wetdbg_criterion **out);
 
-/* The times of the instances that a criterion names, the latest first; of what did not complete none. *times is to
- * be freed. 0 or -ENOMEM. */
+/* The times of the instances that a criterion names, the latest first; of what did not complete
+ * none. *times is to be freed. 0 or -ENOMEM. */
 int wetdbg_criterion_times(const struct wetdbg_criterion *criterion, wetdbg_time **times,
                            size_t *count);
 
@@ -229,14 +236,16 @@ struct wetdbg_slice_line {
      * without record_parents. */
     uint32_t min_distance;
     wetdbg_time first_time, last_time;
-    uint32_t
-        calls; /* of `statements`, those that are calls: if all are, the line only called what is in the slice */
+    /* of `statements`, those that are calls: if all are, the line only called what is in the
+     * slice */
+    uint32_t calls;
 };
 
 /*
- * What slices of a run have found out, for further ones: those are several times faster then. Slices
- * that were given a session keep it alive; it must not outlive the wet. If a wet has one, all of
- * its slices should be given it, since one learns where others would go wrong. For one thread.
+ * What slices of a run have found out, for further ones: those are several times faster then.
+ * Slices that were given a session keep it alive; it must not outlive the wet. If a wet has one,
+ * all of its slices should be given it, since one learns where others would go wrong. For one
+ * thread.
  */
 struct wetdbg_slice_session;
 int wetdbg_slice_session_new(struct wetdbg *wet,
@@ -246,8 +255,8 @@ void wetdbg_slice_session_free(struct wetdbg_slice_session *session);
 struct wetdbg_slice_options {
     enum wetdbg_slice_kinds kinds;
     struct wetdbg_slice_session *session; /* of the same wet; NULL: nothing is kept */
-    /* Keeps distance and best parent of each instance (32 bytes each): for wetdbg_slice_path() and for
-     * distances and users everywhere. Some three times slower. */
+    /* Keeps distance and best parent of each instance (32 bytes each): for wetdbg_slice_path() and
+     * for distances and users everywhere. Some three times slower. */
     bool record_parents;
     /* A branch that guards a call which never returns does not control what comes after it. */
     bool no_exits;
@@ -258,10 +267,10 @@ struct wetdbg_slice_options {
      * was first called), and what made a frame from inside it is what entered it. */
     bool loader;
     /*
-     * A first look: the scan back ends soon after it has passed so many instructions (0: it goes on to the end), and
-     * counts.looked_to says where. All that it has is exact, since a way to the criterion only leads through later
-     * instances; what is before that time is missing, and so are the initials. With record_parents only, and not of
-     * forward slices.
+     * A first look: the scan back ends soon after it has passed so many instructions (0: it goes on
+     * to the end), and counts.looked_to says where. All that it has is exact, since a way to the
+     * criterion only leads through later instances; what is before that time is missing, and so are
+     * the initials. With record_parents only, and not of forward slices.
      */
     uint64_t look;
     /* With record_parents: what only copies a value is as near as who uses the copy. */
@@ -270,7 +279,8 @@ struct wetdbg_slice_options {
      * there are in all; non-zero stops with -WETDBG_ERR_INTERRUPTED. May be NULL. */
     int (*progress)(void *arg, uint64_t scanned, uint64_t total);
     /* Called when a line's first instance is met (its most recent one); counts and first_time in it
-     * are of that moment. Each line once. Non-zero stops with -WETDBG_ERR_INTERRUPTED. May be NULL. */
+     * are of that moment. Each line once. Non-zero stops with -WETDBG_ERR_INTERRUPTED. May be
+     * NULL. */
     int (*on_line)(void *arg, const struct wetdbg_slice_line *line);
     void *arg;
 };
@@ -290,25 +300,26 @@ int wetdbg_slice_backward(struct wetdbg *wet, const struct wetdbg_criterion *cri
 void wetdbg_slice_free(struct wetdbg_slice *slice);
 
 /*
- * The forward slice of a source: every instance that depends on it, through the same edges as backward
- * slices have. An instance is in the forward slice of another one if and only if that one is in the
- * backward slice of all that the instance uses. The source is what a criterion names: instances, or what
- * places held at a time (of output the bytes that were written); of a function's call also that it came
- * to be. Distances count from the source; the parent of an instance is the earlier one that it uses.
- * One pass over the run from the source to its end, or to where nothing depends on it any more. Memory as
- * for backward slices. *out is for wetdbg_slice_free(); neither source nor wet may go before it.
- * -WETDBG_ERR_NOT_FOUND if the source is where the run ends.
+ * The forward slice of a source: every instance that depends on it, through the same edges as
+ * backward slices have. An instance is in the forward slice of another one if and only if that one
+ * is in the backward slice of all that the instance uses. The source is what a criterion names:
+ * instances, or what places held at a time (of output the bytes that were written); of a function's
+ * call also that it came to be. Distances count from the source; the parent of an instance is the
+ * earlier one that it uses. One pass over the run from the source to its end, or to where nothing
+ * depends on it any more. Memory as for backward slices. *out is for wetdbg_slice_free(); neither
+ * source nor wet may go before it. -WETDBG_ERR_NOT_FOUND if the source is where the run ends.
  */
 int wetdbg_slice_forward(struct wetdbg *wet, const struct wetdbg_criterion *source,
                          const struct wetdbg_slice_options *options, struct wetdbg_slice **out);
 
-/* A piece of the program's output that a forward slice came to: bytes of all that was written to a descriptor. */
+/* A piece of the program's output that a forward slice came to: bytes of all that was written to a
+ * descriptor. */
 struct wetdbg_slice_reached {
     int fd;
     uint64_t offset;
     uint64_t size;
-    bool
-        is_control; /* only because the call that wrote them was let run by something in the slice */
+    /* only because the call that wrote them was let run by something in the slice */
+    bool is_control;
 };
 /* In the order in which they were written; none of backward slices. Lives as long as the slice. */
 const struct wetdbg_slice_reached *wetdbg_slice_get_reached(const struct wetdbg_slice *slice,
@@ -330,8 +341,8 @@ struct wetdbg_slice_counts {
 };
 const struct wetdbg_slice_counts *wetdbg_slice_get_counts(const struct wetdbg_slice *slice);
 
-/* All lines: of a backward slice the one with the most recent last_time first, of a forward one the one with the
- * earliest first_time. Lives as long as the slice. */
+/* All lines: of a backward slice the one with the most recent last_time first, of a forward one the
+ * one with the earliest first_time. Lives as long as the slice. */
 const struct wetdbg_slice_line *wetdbg_slice_lines(const struct wetdbg_slice *slice, size_t *count);
 
 /* Whether the instance at that time is in the slice. */
@@ -340,14 +351,15 @@ bool wetdbg_slice_contains_time(const struct wetdbg_slice *slice, wetdbg_time ti
 /* ---- registers of instances ---- */
 
 /*
- * A *location* is a register, a part of one, or a flag, by number. WETDBG_LOCATION_NONE is none, where an
- * address says more.
+ * A *location* is a register, a part of one, or a flag, by number. WETDBG_LOCATION_NONE is none,
+ * where an address says more.
  */
 #define WETDBG_LOCATION_NONE 231
 
 enum wetdbg_location_kind {
-    WETDBG_LOCATION_GENERAL, /* of a general register, which `number` tells: rax 0, rcx 1, rdx 2 ... */
-    WETDBG_LOCATION_FLAG,    /* its bit in rflags */
+    /* of a general register, which `number` tells: rax 0, rcx 1, rdx 2 ... */
+    WETDBG_LOCATION_GENERAL,
+    WETDBG_LOCATION_FLAG,   /* its bit in rflags */
     WETDBG_LOCATION_VECTOR, /* of zmm0 to zmm31 */
     WETDBG_LOCATION_MASK,   /* k0 to k7 */
     WETDBG_LOCATION_OTHER,  /* x87, MXCSR, segment bases, PKRU */
@@ -366,14 +378,14 @@ struct wetdbg_slice_instance {
     enum wetdbg_edge
         edge; /* to `parent`; WETDBG_EDGE_NONE for the criterion, or without record_parents */
     wetdbg_time parent; /* the later instance that uses this one on a shortest path; 0 if none */
-    /* What passed over that edge: a location or, if it is WETDBG_LOCATION_NONE, the byte at `address`.
-     * Nothing for control edges (WETDBG_LOCATION_NONE and address 0). */
+    /* What passed over that edge: a location or, if it is WETDBG_LOCATION_NONE, the byte at
+     * `address`. Nothing for control edges (WETDBG_LOCATION_NONE and address 0). */
     uint16_t location;
     uint64_t address;
 };
 
-/* The thread that executed an instance of the slice (or tried to, for a criterion's instruction that did
- * not complete); NULL if the wet does not know. Lives as long as the wet. */
+/* The thread that executed an instance of the slice (or tried to, for a criterion's instruction
+ * that did not complete); NULL if the wet does not know. Lives as long as the wet. */
 const struct wetdbg_thread *
 wetdbg_slice_instance_thread(const struct wetdbg_slice *slice,
                              const struct wetdbg_slice_instance *instance);
@@ -406,9 +418,10 @@ int wetdbg_slice_path_to_line(const struct wetdbg_slice *slice, size_t line_inde
 void wetdbg_slice_path_free(struct wetdbg_slice_path *path);
 
 /*
- * How the lines of a slice hang together: for each two of wetdbg_slice_lines(), how many instances of `line` have one of
- * `user` as their parent, by the edge to it (enum wetdbg_edge). Each instance counts once, so that these are the
- * shortest ways from the criterion and not all dependences; instances of the criterion itself have no parent.
+ * How the lines of a slice hang together: for each two of wetdbg_slice_lines(), how many instances
+ * of `line` have one of `user` as their parent, by the edge to it (enum wetdbg_edge). Each instance
+ * counts once, so that these are the shortest ways from the criterion and not all dependences;
+ * instances of the criterion itself have no parent.
  */
 struct wetdbg_slice_link {
     size_t user, line;
@@ -416,9 +429,10 @@ struct wetdbg_slice_link {
 };
 
 /*
- * All links, also those of a line with itself, by user and then by line. Lines of which passed[index] is true (NULL: none)
- * have none: what they gave to a line comes, by the last of these edges, from those that gave it to them; only the
- * criterion's instance is never passed by. Needs record_parents (-EINVAL without). *links is to be freed. 0 or -ENOMEM.
+ * All links, also those of a line with itself, by user and then by line. Lines of which
+ * passed[index] is true (NULL: none) have none: what they gave to a line comes, by the last of
+ * these edges, from those that gave it to them; only the criterion's instance is never passed by.
+ * Needs record_parents (-EINVAL without). *links is to be freed. 0 or -ENOMEM.
  */
 int wetdbg_slice_links(const struct wetdbg_slice *slice, const bool *passed,
                        struct wetdbg_slice_link **links, size_t *count);
@@ -430,7 +444,8 @@ struct wetdbg_slice_initial {
     uint32_t task;     /* of a location */
     uint64_t address;  /* of memory */
     uint64_t size_bytes;
-    /* Of a nearest user, plus 1, and that user; WETDBG_DISTANCE_UNKNOWN and 0 without record_parents. */
+    /* Of a nearest user, plus 1, and that user; WETDBG_DISTANCE_UNKNOWN and 0 without
+     * record_parents. */
     uint32_t distance;
     wetdbg_time user;
 };

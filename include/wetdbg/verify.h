@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Whether a .wet file is what docs/format.md says: header and table, every section's checksum and
- * compression, every record, and what sections say about each other. Unlike wetdbg_open(), which checks
- * what it reads and only enough to be safe, this reads everything and tells all that it finds.
+ * compression, every record, and what sections say about each other. Unlike wetdbg_open(), which
+ * checks what it reads and only enough to be safe, this reads everything and tells all that it
+ * finds.
  */
 #ifndef WETDBG_VERIFY_H
 #define WETDBG_VERIFY_H
@@ -44,9 +45,9 @@ struct wetdbg_verify_result {
 
 /*
  * 0 if the file could be read, whatever was found; else an error with its sentence: what is no .wet
- * file, or has a damaged header or table (-WETDBG_ERR_CORRUPT), another version (-WETDBG_ERR_VERSION), what
- * needs another processor to be run again (-WETDBG_ERR_UNSUPPORTED, `deep` only), an interruption, a
- * file that cannot be read.
+ * file, or has a damaged header or table (-WETDBG_ERR_CORRUPT), another version
+ * (-WETDBG_ERR_VERSION), what needs another processor to be run again (-WETDBG_ERR_UNSUPPORTED,
+ * `deep` only), an interruption, a file that cannot be read.
  */
 int wetdbg_verify(const char *path, const struct wetdbg_verify_options *options,
                   struct wetdbg_verify_result *result);

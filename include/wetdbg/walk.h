@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A walk over the instructions that one thread executed, either way. No state is opened for it, so that
- * millions of calls can be passed over in a moment.
+ * A walk over the instructions that one thread executed, either way. No state is opened for it, so
+ * that millions of calls can be passed over in a moment.
  *
- * A walk stands *before* an instruction of its thread, in a *node*: code that runs straight through, of
- * which only the last instruction leads elsewhere. Calls and returns are known by the address of the
- * return address on the stack, their *slot*: it names a function's frame from its call to its return.
+ * A walk stands *before* an instruction of its thread, in a *node*: code that runs straight
+ * through, of which only the last instruction leads elsewhere. Calls and returns are known by the
+ * address of the return address on the stack, their *slot*: it names a function's frame from its
+ * call to its return.
  *
- * Functions that move a walk give 1; 0 if there is nothing in that direction, and then it stands at the
- * thread's end, or before its first instruction; or an error: of memory, of a .wet file whose intervals
- * cannot be run again, or -WETDBG_ERR_INTERRUPTED if whoever watches the walk wants it to end. So all nodes
- * of a thread, for a walk that is not at its end, are
+ * Functions that move a walk give 1; 0 if there is nothing in that direction, and then it stands at
+ * the thread's end, or before its first instruction; or an error: of memory, of a .wet file whose
+ * intervals cannot be run again, or -WETDBG_ERR_INTERRUPTED if whoever watches the walk wants it to
+ * end. So all nodes of a thread, for a walk that is not at its end, are
  *
  *     do
  *         use(wetdbg_walk_here(walk));
@@ -34,7 +35,8 @@ enum wetdbg_transfer {
     WETDBG_TRANSFER_BRANCH,
     WETDBG_TRANSFER_JUMP,
     WETDBG_TRANSFER_INDIRECT_JUMP,
-    /* Direct or not; the node after it, if no signal handler came between, is the callee's, or a stub's. */
+    /* Direct or not; the node after it, if no signal handler came between, is the callee's, or a
+     * stub's. */
     WETDBG_TRANSFER_CALL,
     WETDBG_TRANSFER_RETURN,
     WETDBG_TRANSFER_SYSCALL,
@@ -56,8 +58,8 @@ struct wetdbg_walk_node {
 struct wetdbg_walk;
 
 /*
- * Stands before the thread's first instruction at `time` or later, or at its end. 0 or an error. *out is
- * for wetdbg_walk_close(), before the wet is closed.
+ * Stands before the thread's first instruction at `time` or later, or at its end. 0 or an error.
+ * *out is for wetdbg_walk_close(), before the wet is closed.
  */
 int wetdbg_walk_open(struct wetdbg *wet, const struct wetdbg_thread *thread, wetdbg_time time,
                      struct wetdbg_walk **out);
@@ -123,8 +125,8 @@ int wetdbg_walk_seek(struct wetdbg_walk *walk, wetdbg_time time);
 int wetdbg_walk_seek_back(struct wetdbg_walk *walk, wetdbg_time time);
 
 /*
- * The node right before the one that it stands in, if the thread ran that within the interval with nobody
- * in between and no signal handler in the whole interval; else NULL. Moves nothing.
+ * The node right before the one that it stands in, if the thread ran that within the interval with
+ * nobody in between and no signal handler in the whole interval; else NULL. Moves nothing.
  */
 const struct wetdbg_walk_node *wetdbg_walk_before(struct wetdbg_walk *walk);
 

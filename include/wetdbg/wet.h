@@ -10,12 +10,13 @@
  *
  * Words. A *statement* is a machine instruction, named by its address. A *node* is a straight run
  * of instructions from a branch target to the next control transfer (64 at most), or part of one
- * when an event cut it. *Time* is the number of the instruction in the whole run, from 1, all tasks in replay
- * order, a rep string instruction counting once; "state at T" means just before instruction T, so
- * that times run from 1 to instructions + 1.
+ * when an event cut it. *Time* is the number of the instruction in the whole run, from 1, all tasks
+ * in replay order, a rep string instruction counting once; "state at T" means just before
+ * instruction T, so that times run from 1 to instructions + 1.
  *
- * One struct wetdbg is for one thread (and may use another of its own, which runs the interval that will be wanted next). Everything
- * returned as const pointer is borrowed until wetdbg_close unless it says otherwise.
+ * One struct wetdbg is for one thread (and may use another of its own, which runs the interval that
+ * will be wanted next). Everything returned as const pointer is borrowed until wetdbg_close unless
+ * it says otherwise.
  */
 #ifndef WETDBG_WET_H
 #define WETDBG_WET_H
@@ -47,8 +48,8 @@ struct wetdbg_info {
     uint64_t signal_address;
     wetdbg_time signal_time; /* state at this time is that of the faulting instruction */
     /*
-     * Times first_time..last_time are in the file: 1..instructions, unless it holds a window of the run
-     * only. Everything that is counted here is of these times.
+     * Times first_time..last_time are in the file: 1..instructions, unless it holds a window of the
+     * run only. Everything that is counted here is of these times.
      */
     wetdbg_time first_time, last_time;
     bool is_window;
@@ -70,7 +71,8 @@ struct wetdbg_info {
 
 /*
  * Opens FILE.wet: a mapping, no recording and no rr are needed. Errors: -ENOENT and other errno;
- * -WETDBG_ERR_CORRUPT, -WETDBG_ERR_VERSION; -WETDBG_ERR_UNSUPPORTED if this CPU lacks what the run used.
+ * -WETDBG_ERR_CORRUPT, -WETDBG_ERR_VERSION; -WETDBG_ERR_UNSUPPORTED if this CPU lacks what the run
+ * used.
  */
 int wetdbg_open(const char *path, struct wetdbg **out);
 void wetdbg_close(struct wetdbg *wet);
@@ -101,16 +103,17 @@ size_t wetdbg_held_file_count(const struct wetdbg *wet);
 /* File number n, below that count. Strings live as long as the wet. */
 void wetdbg_held_file_get(struct wetdbg *wet, size_t n, struct wetdbg_held_file *out);
 
-/* 0, or -WETDBG_ERR_CORRUPT if some debug file that the model asked for turned out damaged: it is read when
- * first needed, and what it would tell is missing in answers since. */
+/* 0, or -WETDBG_ERR_CORRUPT if some debug file that the model asked for turned out damaged: it is
+ * read when first needed, and what it would tell is missing in answers since. */
 int wetdbg_check_model(const struct wetdbg *wet);
 
 /*
  * How many bytes may be kept of what the queries work out, so that it need not be done again:
  * intervals run again, and tables that were read for them. 2 GiB if nothing is said. What was not
  * used for the longest time goes first. No query fails for it: an interval that is held, and the
- * latest one, stay whatever they take. As many bytes are granted to the program's own memory, which a file that is
- * not the user's own may otherwise want 512 MiB for, or 1024 times its size: what goes beyond that fails.
+ * latest one, stay whatever they take. As many bytes are granted to the program's own memory, which
+ * a file that is not the user's own may otherwise want 512 MiB for, or 1024 times its size: what
+ * goes beyond that fails.
  */
 void wetdbg_set_memory(struct wetdbg *wet, uint64_t bytes);
 
@@ -127,8 +130,8 @@ void wetdbg_interrupt_clear(struct wetdbg *wet);
 /* ---- threads ---- */
 
 /*
- * A thread of the process, or a child by vfork until its exec. Entries, events and executions name a
- * *task*: a slot, which is used again after a thread has ended.
+ * A thread of the process, or a child by vfork until its exec. Entries, events and executions name
+ * a *task*: a slot, which is used again after a thread has ended.
  */
 struct wetdbg_thread {
     uint32_t index;        /* in wetdbg_threads() */
@@ -180,8 +183,8 @@ struct wetdbg_jump {
     uint64_t jump, target;
 };
 
-/* All pairs of the run, or of the window that the file holds, each once, by jump and target. A target
- * may be an address where no code is. */
+/* All pairs of the run, or of the window that the file holds, each once, by jump and target. A
+ * target may be an address where no code is. */
 const struct wetdbg_jump *wetdbg_jumps(const struct wetdbg *wet, size_t *count);
 
 /* ---- places in the run ---- */
@@ -190,8 +193,8 @@ const struct wetdbg_jump *wetdbg_jumps(const struct wetdbg *wet, size_t *count);
 int wetdbg_count_instances(struct wetdbg *wet, const uint64_t *pcs, size_t pc_count,
                            uint64_t *count);
 
-/* Time of their k-th execution, from 1 in order of time, or from -1 backwards; -WETDBG_ERR_NOT_FOUND
- * if there are fewer. Runs at most one interval. */
+/* Time of their k-th execution, from 1 in order of time, or from -1 backwards;
+ * -WETDBG_ERR_NOT_FOUND if there are fewer. Runs at most one interval. */
 int wetdbg_find_instance(struct wetdbg *wet, const uint64_t *pcs, size_t pc_count, int64_t k,
                          wetdbg_time *time);
 
@@ -205,8 +208,8 @@ int wetdbg_each_instance(struct wetdbg *wet, const uint64_t *pcs, size_t pc_coun
 
 struct wetdbg_state; /* registers and memory just before instruction T */
 
-/* The state at time t (1..instructions + 1). Runs at most one interval. wetdbg_state_close frees it;
- * it must not outlive the wet. */
+/* The state at time t (1..instructions + 1). Runs at most one interval. wetdbg_state_close frees
+ * it; it must not outlive the wet. */
 int wetdbg_state_open(struct wetdbg *wet, wetdbg_time t, struct wetdbg_state **out);
 void wetdbg_state_close(struct wetdbg_state *state);
 /* Moves the state on to a later time: much cheaper than a new one where both lie in one interval
@@ -222,9 +225,10 @@ uint32_t wetdbg_state_task(const struct wetdbg_state *state);
 int wetdbg_state_select(struct wetdbg_state *state, uint32_t task);
 /* Standard-format XSAVE image of this machine's layout. */
 const uint8_t *wetdbg_state_xstate(const struct wetdbg_state *state, size_t *size_bytes);
-/* Out of it, a vector register (0 to 31), and zeros up to 64 bytes; *width (may be NULL) is how many of
- * them registers have here: 16, 32 or 64. -WETDBG_ERR_UNSUPPORTED if there is no such register here: 16 to
- * 31 and the masks came with AVX-512. -WETDBG_ERR_NOT_FOUND if vector registers are not known. */
+/* Out of it, a vector register (0 to 31), and zeros up to 64 bytes; *width (may be NULL) is how
+ * many of them registers have here: 16, 32 or 64. -WETDBG_ERR_UNSUPPORTED if there is no such
+ * register here: 16 to 31 and the masks came with AVX-512. -WETDBG_ERR_NOT_FOUND if vector
+ * registers are not known. */
 int wetdbg_state_vector(const struct wetdbg_state *state, unsigned number, uint8_t bytes[64],
                         unsigned *width);
 /* Mask register k0 to k7. Errors as above. */
@@ -247,7 +251,8 @@ enum wetdbg_event_kind {
     WETDBG_EVENT_CALL,     /* a system call begins; `number` is the call */
     WETDBG_EVENT_CALL_END, /* ... ends; `number` is the original one of restart_syscall */
     WETDBG_EVENT_TRAP,     /* an instruction whose result comes from outside: rdtsc, cpuid */
-    WETDBG_EVENT_FAULT, /* an instruction raised signal `number`; `code`, `address`: si_code, si_addr */
+    /* an instruction raised signal `number`; `code`, `address`: si_code, si_addr */
+    WETDBG_EVENT_FAULT,
     WETDBG_EVENT_SIGNAL,     /* signal `number` came from outside */
     WETDBG_EVENT_SWITCH,     /* another thread goes on */
     WETDBG_EVENT_THREAD_END, /* the thread is gone */
@@ -255,9 +260,9 @@ enum wetdbg_event_kind {
 };
 
 /*
- * Something that happened outside the instructions. `time` is that of the instruction after which it
- * happened (a `syscall` instruction's own time for its effects); for a fault or signal the time at which
- * the interrupted state is seen, minus 1.
+ * Something that happened outside the instructions. `time` is that of the instruction after which
+ * it happened (a `syscall` instruction's own time for its effects); for a fault or signal the time
+ * at which the interrupted state is seen, minus 1.
  */
 struct wetdbg_event {
     wetdbg_time time;
@@ -272,8 +277,8 @@ struct wetdbg_event {
     uint64_t handler_return; /* ... which will return to this address */
 };
 
-/* All events of the run in order, without running anything. What an event points to lasts for the call. A
- * result that is not 0 ends it and is returned. */
+/* All events of the run in order, without running anything. What an event points to lasts for the
+ * call. A result that is not 0 ends it and is returned. */
 typedef int (*wetdbg_event_fn)(void *arg, const struct wetdbg_event *event);
 int wetdbg_each_event(struct wetdbg *wet, wetdbg_event_fn fn, void *arg);
 
@@ -281,15 +286,16 @@ int wetdbg_each_event(struct wetdbg *wet, wetdbg_event_fn fn, void *arg);
 
 /*
  * One thing that an instruction or the kernel wrote. Left out: the stack pointer, and memory that a
- * mapping brought. Of what xsave, stores with a mask and those of more than 512 bytes wrote, values are
- * not known (`after` is NULL, the range one that they lie in); until the next interval begins, memory
- * there is shown as it was before.
+ * mapping brought. Of what xsave, stores with a mask and those of more than 512 bytes wrote, values
+ * are not known (`after` is NULL, the range one that they lie in); until the next interval begins,
+ * memory there is shown as it was before.
  */
 struct wetdbg_effect {
     wetdbg_time time; /* of the instruction; of the kernel's as in struct wetdbg_event */
     uint64_t pc;      /* 0: the kernel */
     const struct wetdbg_event *event; /* that the kernel wrote it for, or NULL */
-    int reg; /* -1: memory; else a general register: rax 0, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8... */
+    /* -1: memory; else a general register: rax 0, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8... */
+    int reg;
     uint64_t address;
     uint64_t size;         /* bytes; of a register always 8 */
     const uint8_t *before; /* NULL for registers, and if `after` is */
@@ -303,9 +309,9 @@ int wetdbg_effects_open(struct wetdbg *wet, struct wetdbg_effects **out);
 void wetdbg_effects_close(struct wetdbg_effects *effects);
 
 /*
- * Runs interval k and calls back with all that it wrote, in order; a non-zero result ends that and is
- * returned. With `registers` results of instructions in general registers too. The callback may ask
- * nothing of the wet but wetdbg_effects_read().
+ * Runs interval k and calls back with all that it wrote, in order; a non-zero result ends that and
+ * is returned. With `registers` results of instructions in general registers too. The callback may
+ * ask nothing of the wet but wetdbg_effects_read().
  */
 typedef int (*wetdbg_effect_fn)(void *arg, const struct wetdbg_effect *effect);
 int wetdbg_effects_each(struct wetdbg_effects *effects, uint64_t k, bool registers,
@@ -333,8 +339,9 @@ const struct wetdbg_output *wetdbg_outputs(const struct wetdbg *wet, size_t *cou
 
 /* ---- what a file was built from ---- */
 
-/* The words that a file's builder left of what it was built from (<wetdbg/build.h>), without opening it for
- * queries: another build of the same recording has the same. Errors are those of wetdbg_open(). */
+/* The words that a file's builder left of what it was built from (<wetdbg/build.h>), without
+ * opening it for queries: another build of the same recording has the same. Errors are those of
+ * wetdbg_open(). */
 int wetdbg_fingerprint_read(const char *path, char *out, size_t size);
 
 WETDBG_END

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * libwetdbg: recordings of failing runs, Whole Execution Traces of them, and what is asked of those.
+ * libwetdbg: recordings of failing runs, Whole Execution Traces of them, and what is asked of
+ * those.
  *
  *   record.h      recording a program with rr; the recordings that there are
  *   recording.h   what a recording holds: processes, programs, events
  *   build.h       replaying a recording; making its trace, FILE.wet
  *   verify.h      whether a FILE.wet is sound
- *   wet.h         a trace: the run, its threads, its state at any time, its events, what was written
- *   model.h       the program apart from any run: functions, lines, variables, types, frames, control flow
+ *   wet.h         a trace: the run, its threads, its state at any time, its events, what was
+ *                 written
+ *   model.h       the program apart from any run: functions, lines, variables, types, frames,
+ *                 control flow
  *   walk.h        what a thread executed, one instruction or node after the other
  *   writes.h      who wrote to some bytes
  *   caller.h      on whose behalf library code ran
@@ -24,9 +27,9 @@
  *   files.h       the files that a run read and wrote
  *   errors.h      errors as values, with their sentences
  *
- * Functions that can fail return 0 or a negative code (errors.h). What comes back by a `const` pointer is
- * borrowed; what comes back by an `out` pointer is the caller's, and the header names the function that
- * ends it. docs/library.md has a program that goes from recording to slice.
+ * Functions that can fail return 0 or a negative code (errors.h). What comes back by a `const`
+ * pointer is borrowed; what comes back by an `out` pointer is the caller's, and the header names
+ * the function that ends it. docs/library.md has a program that goes from recording to slice.
  */
 #ifndef WETDBG_WETDBG_H
 #define WETDBG_WETDBG_H

@@ -31,10 +31,11 @@ int wetdbg_write_finder_open(struct wetdbg *wet, struct wetdbg_write_finder **ou
 void wetdbg_write_finder_close(struct wetdbg_write_finder *finder); /* NULL is fine */
 
 /*
- * Calls back for the writes that touch `range` in interval k with times in [from, to], in order of time,
- * once for each time at most; also for the returns that read it if `with_returns`. Runs the interval; that
- * none of it was written there can often be told without (wetdbg_interval_may_write). A result that is not
- * 0 ends it and is returned; errors are those of running an interval.
+ * Calls back for the writes that touch `range` in interval k with times in [from, to], in order of
+ * time, once for each time at most; also for the returns that read it if `with_returns`. Runs the
+ * interval; that none of it was written there can often be told without
+ * (wetdbg_interval_may_write). A result that is not 0 ends it and is returned; errors are those of
+ * running an interval.
  */
 typedef int (*wetdbg_write_fn)(void *arg, const struct wetdbg_write *write);
 int wetdbg_writes_each(struct wetdbg_write_finder *finder, uint64_t k,

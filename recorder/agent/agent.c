@@ -569,7 +569,8 @@ static void on_mark_lanes(struct agt *agt)
     }
 }
 
-/* What was where an xsave stores, as far as that can be read; 0 bytes: not even the header, so it will fault. */
+/* What was where an xsave stores, as far as that can be read; 0 bytes: not even the header, so it
+ * will fault. */
 static struct {
     uint64_t bytes;
     uint8_t before[AGT_XS_SETTLED_BYTES];
@@ -787,8 +788,9 @@ static enum found code_find(struct agt *agt, int kind)
 }
 
 /*
- * A fault leaves a rep instruction where it has come to: what it did until then is an execution of its
- * own. It is counted by running it with no elements left, since what it moved must not be moved again.
+ * A fault leaves a rep instruction where it has come to: what it did until then is an execution of
+ * its own. It is counted by running it with no elements left, since what it moved must not be moved
+ * again.
  */
 static void rep_part_count(struct agt *agt)
 {
@@ -960,9 +962,9 @@ static bool is_guarded_store(const struct agt *agt, const siginfo_t *info, const
 }
 
 /*
- * Translated returns put a code address in place of the program's for a moment (dbi/lookup.c). Where
- * the stack cannot be written, that is a fault which the program does not have: the return is taken the
- * long way. No instruction of the program's is copied that begins with c3.
+ * Translated returns put a code address in place of the program's for a moment (dbi/lookup.c).
+ * Where the stack cannot be written, that is a fault which the program does not have: the return is
+ * taken the long way. No instruction of the program's is copied that begins with c3.
  */
 static bool is_return_store(const struct agt *agt, const long long *gregs)
 {
@@ -977,7 +979,8 @@ static bool is_return_store(const struct agt *agt, const long long *gregs)
     return true;
 }
 
-/* Where gs points to when translated code faults: to the context, unless it had been lent to the program. */
+/* Where gs points to when translated code faults: to the context, unless it had been lent to the
+ * program. */
 static uint64_t gs_take(const struct agt *agt)
 {
     uint64_t found = (uint64_t)agt->ctx;
@@ -1038,8 +1041,8 @@ struct kernel_sigaction {
     uint64_t mask;
 };
 
-/* The address of a function, found at run time: a compiler that knows it as a constant may put it into a
- * table, and nothing relocates the image. */
+/* The address of a function, found at run time: a compiler that knows it as a constant may put it
+ * into a table, and nothing relocates the image. */
 static void *address_of(const void *function)
 {
     __asm__("" : "+r"(function));

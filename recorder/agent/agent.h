@@ -80,10 +80,11 @@
 #define AGT_AREA_BYTES  0x150000000
 
 /*
- * The wall (recorder/dbi/wall.c): a table of zeros with a byte for each 64 KiB of the address space, so that a page of
- * it stands for a *granule*. Pages that stand for granules of ours cannot be read, and translated code reads there
- * before it uses an address of the program's. Whatever is ours lies in granules where the program never has memory,
- * AGT_WALL_SLACK from their ends at least, and as far around them it has none either.
+ * The wall (recorder/dbi/wall.c): a table of zeros with a byte for each 64 KiB of the address
+ * space, so that a page of it stands for a *granule*. Pages that stand for granules of ours cannot
+ * be read, and translated code reads there before it uses an address of the program's. Whatever is
+ * ours lies in granules where the program never has memory, AGT_WALL_SLACK from their ends at
+ * least, and as far around them it has none either.
  */
 #define AGT_WALL_SHIFT   16
 #define AGT_WALL_BYTES   0x80000000 /* for addresses below 2^47; it ends where the context begins */
@@ -99,7 +100,7 @@
 #define AGT_LINE_BYTES 256
 
 /* offsets into struct agt_ctx that assembly and translated code use */
-#define AGT_CTX_GPR        0x00 /* 16 u64, as instructions number them; homes of spilled registers */
+#define AGT_CTX_GPR        0x00 /* 16 u64 by number; homes of spilled registers */
 #define AGT_CTX_RIP        0x80
 #define AGT_CTX_RFLAGS     0x88
 #define AGT_CTX_EXIT_KIND  0x90
@@ -109,7 +110,7 @@
 #define AGT_CTX_AGENT_EXIT 0xa8
 #define AGT_CTX_FS_BASE    0xb0
 #define AGT_CTX_TMP        0xb8
-#define AGT_CTX_R15        0xc0 /* the host's r15: counter (replay, build), or see agt_collect_left() */
+#define AGT_CTX_R15        0xc0 /* the host's r15: a counter, or see agt_collect_left() */
 #define AGT_CTX_RESUME     0xc8 /* where to go on after a range has been marked */
 
 #define AGT_CTX_BRANCH 0xd0 /* id of the fragment that ended in the latest indirect branch */
@@ -148,13 +149,16 @@ enum agt_exit {
     AGT_EXIT_XGETBV,
     AGT_EXIT_RDPID, /* is at rip; exit_arg: AGT_RESULT_*; resume: it is illegal */
     AGT_EXIT_LSL,   /* likewise; tmp: the selector */
-    AGT_EXIT_SEGMENT, /* mov to the segment register (enum evq_reg) is at rip; exit_arg, tmp likewise */
+    /* mov to the segment register (enum evq_reg) is at rip; exit_arg, tmp likewise */
+    AGT_EXIT_SEGMENT,
     AGT_EXIT_MARK, /* mark [rdi, ...) of a rep instruction as written, resume */
-    AGT_EXIT_UNSUPPORTED, /* rip is that of an instruction that cannot be replayed; resume: it is illegal */
+    /* rip is that of an instruction that cannot be replayed; resume: it is illegal */
+    AGT_EXIT_UNSUPPORTED,
     AGT_EXIT_FAULT = AGT_EXIT_FAULT_NUMBER, /* from the signal handler */
     AGT_EXIT_STALE, /* the exit_arg bytes of code at rip are not what was translated */
     AGT_EXIT_XSAVE, /* an xsave or kin is next, that stores at tmp; resume */
-    AGT_EXIT_XSAVED, /* that was executed: exit_arg is its enum agt_xsave_kind, and AGT_XSAVED_NARROW; resume */
+    /* that was executed: exit_arg is its enum agt_xsave_kind, and AGT_XSAVED_NARROW; resume */
+    AGT_EXIT_XSAVED,
     AGT_EXIT_MARK_LANES, /* mark what a scatter writes whose list starts at tmp; resume */
     AGT_EXIT_X87, /* x87 pointers were stored or loaded at tmp: exit_arg says how (x87.h); resume */
 };
@@ -167,14 +171,14 @@ enum agt_exit {
 #define AGT_FILTER_TICKS  16
 #define AGT_FILTER_MEMORY 17 /* the word at args[1], which has to be args[2] */
 
-/* Reply to AGT_REQ_PLACE_REP: args[0] = how often the rep instruction is to run, 0 if that would not
- * lead there; args[1] = code for that instruction alone. */
+/* Reply to AGT_REQ_PLACE_REP: args[0] = how often the rep instruction is to run, 0 if that would
+ * not lead there; args[1] = code for that instruction alone. */
 
-/* Reply to AGT_REQ_FAULT_REP: args[0] = code for that instruction alone; args[1], args[2] = rsi and rdi where it
- * began. */
+/* Reply to AGT_REQ_FAULT_REP: args[0] = code for that instruction alone; args[1], args[2] = rsi and
+ * rdi where it began. */
 
-/* AGT_EXIT_RDPID, AGT_EXIT_LSL: which register gets the result; whether only its lowest 16 bits; how long the
- * instruction is */
+/* AGT_EXIT_RDPID, AGT_EXIT_LSL: which register gets the result; whether only its lowest 16 bits;
+ * how long the instruction is */
 #define AGT_RESULT_WORD      0x10u
 #define AGT_RESULT_SEGMENT   0x1fu /* AGT_EXIT_SEGMENT: what of exit_arg is the register */
 #define AGT_RESULT_LENGTH(n) ((uint32_t)(n) << 8)
@@ -206,7 +210,8 @@ enum agt_request {
     AGT_REQ_END,       /* EVQ_END was taken */
     AGT_REQ_FAULT,     /* mail.fault; wants the guest's view of it */
     AGT_REQ_FAULT_REP, /* it struck a rep instruction after some elements; see below */
-    AGT_REQ_FAULT_RECORD, /* that part has been counted, with no elements: its ring record is the last */
+    /* that part has been counted, with no elements: its ring record is the last */
+    AGT_REQ_FAULT_RECORD,
     AGT_REQ_CODE_CHANGED, /* [args0, args1) held code that was fetched */
     AGT_REQ_DIVERGED,     /* args[0] = enum agt_divergence; details in args */
     AGT_REQ_UNSUPPORTED,  /* args[0] = enum agt_unsupported, args[1] = rip */
@@ -253,8 +258,9 @@ enum agt_command {
     AGT_CMD_VIEWS,    /* struct agt_view array into the transfer area; reply = count */
     AGT_CMD_STATE,    /* the running task's registers and XSAVE image are put in its agt_task */
     AGT_CMD_RESET,    /* unmap all of the program's memory, forget tasks and lines */
-    AGT_CMD_FORK, /* copies the process: reply = its id or a negative errno; the copy looks for further
-                    places like the one just found, with AGT_REQ_PLACE, until AGT_REQ_PROBE_END */
+    /* copies the process: reply = its id or a negative errno; the copy looks for further places
+     * like the one just found, with AGT_REQ_PLACE, until AGT_REQ_PROBE_END */
+    AGT_CMD_FORK,
     AGT_CMD_EXIT,
 };
 
@@ -324,8 +330,9 @@ struct agt_jump {
 };
 
 /*
- * Where the jump or call at a fragment's end looks for its target (recorder/dbi/sites.c): in a table
- * of 1 << bits code addresses, which lead to what compares the target, or are ctx.jump_missed.
+ * Where the jump or call at a fragment's end looks for its target (recorder/dbi/sites.c): in a
+ * table of 1 << bits code addresses, which lead to what compares the target, or are
+ * ctx.jump_missed.
  */
 struct agt_site {
     uint32_t table_off; /* in the shared memory; 0: no table */
@@ -344,8 +351,8 @@ static inline uint32_t agt_site_index(const struct agt_site *site, uint64_t targ
 
 /*
  * A record of the event ring: this word, then those that the fragment's slots are made from (struct
- * dbi_slot). Bits 0..19: the fragment, as below AGT_COUNT_MAX; 20..24: how many words follow, or AGT_RING_MANY;
- * 25..31: its instructions. The upper half is the sign of the lower one.
+ * dbi_slot). Bits 0..19: the fragment, as below AGT_COUNT_MAX; 20..24: how many words follow, or
+ * AGT_RING_MANY; 25..31: its instructions. The upper half is the sign of the lower one.
  */
 #define AGT_RING_FEW  16 /* words that are told; a vector of addresses takes more */
 #define AGT_RING_MANY 31
@@ -377,9 +384,10 @@ static inline unsigned agt_ring_instructions(uint64_t word)
 }
 
 /*
- * Collecting, r15 has two halves. The lower one is where the next record goes, an offset in the shared
- * memory: translated code writes to gs:[r15d + ...]. The upper one is how many instructions are left before the
- * limit. So one addition of agt_step() at a fragment's start counts, tells whether time is up, and makes room.
+ * Collecting, r15 has two halves. The lower one is where the next record goes, an offset in the
+ * shared memory: translated code writes to gs:[r15d + ...]. The upper one is how many instructions
+ * are left before the limit. So one addition of agt_step() at a fragment's start counts, tells
+ * whether time is up, and makes room.
  */
 #define AGT_COLLECT_MAX 0xff0000 /* no limit is beyond: of a positive count the highest byte is 0 */
 

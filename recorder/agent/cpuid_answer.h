@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What CPUID answered where it was no event: the recording has a table. It does not hold every subleaf, and
- * of leaves that the recorder did not know to have subleaves only the first.
+ * What CPUID answered where it was no event: the recording has a table. It does not hold every
+ * subleaf, and of leaves that the recorder did not know to have subleaves only the first.
  */
 #ifndef RECORDER_AGENT_CPUID_ANSWER_H
 #define RECORDER_AGENT_CPUID_ANSWER_H
@@ -19,7 +19,8 @@ struct agt_cpuid {
 bool agt_cpuid_find(const struct agt_cpuid *table, uint32_t count, uint32_t leaf, uint32_t subleaf,
                     struct agt_cpuid *answer);
 
-/* The answer of this processor, which is the recorded one: but what tells its cores apart is as in the table. */
+/* The answer of this processor, which is the recorded one: but what tells its cores apart is as in
+ * the table. */
 void agt_cpuid_ask(const struct agt_cpuid *table, uint32_t count, uint32_t leaf, uint32_t subleaf,
                    struct agt_cpuid *answer);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which state components an XSAVE image calls in use depends on the machine, too: on Zen 3 and Zen 5 a zeroing
- * idiom, a load of zeros, and being switched away from in between leave different bits for the same
- * registers. Here a component is in use if its registers are not as they begin: x87, SSE, AVX and the three of
- * AVX-512. Of the others the processor's word is taken.
+ * Which state components an XSAVE image calls in use depends on the machine, too: on Zen 3 and Zen
+ * 5 a zeroing idiom, a load of zeros, and being switched away from in between leave different bits
+ * for the same registers. Here a component is in use if its registers are not as they begin: x87,
+ * SSE, AVX and the three of AVX-512. Of the others the processor's word is taken.
  */
 #ifndef RECORDER_AGENT_IN_USE_H
 #define RECORDER_AGENT_IN_USE_H
@@ -26,7 +26,8 @@
 #define AGT_XS_AVX_OFF       576u  /* compacted, too: it is the first one there */
 #define AGT_XS_SETTLED_BYTES 2688u /* up to the end of AVX-512 with Intel; AMD's ends before */
 
-/* Where the registers of a component are; x87 has two places, MXCSR between them. 0 bytes: not in the image. */
+/* Where the registers of a component are; x87 has two places, MXCSR between them. 0 bytes: not in
+ * the image. */
 struct agt_xs_part {
     uint16_t component, off, bytes;
 };
@@ -37,7 +38,8 @@ struct agt_xs_layout {
     struct agt_xs_part parts[AGT_XS_PARTS];
 };
 
-/* Of the standard form; the components of AVX-512 lie where this processor has them, 0 being nowhere. */
+/* Of the standard form; the components of AVX-512 lie where this processor has them, 0 being
+ * nowhere. */
 static inline void agt_xs_layout_standard(struct agt_xs_layout *layout, const uint16_t off[3])
 {
     static const uint16_t parts[AGT_XS_PARTS][3] = {
@@ -54,7 +56,8 @@ static inline void agt_xs_layout_standard(struct agt_xs_layout *layout, const ui
     }
 }
 
-/* Of the compacted form with room for `components`: each follows the one before, MPX's two with 64 bytes each. */
+/* Of the compacted form with room for `components`: each follows the one before, MPX's two with 64
+ * bytes each. */
 static inline void agt_xs_layout_compact(struct agt_xs_layout *layout, uint64_t components)
 {
     static const uint16_t sizes[] = {
@@ -95,7 +98,8 @@ static inline uint64_t agt_xs_within(const struct agt_xs_layout *layout, uint64_
     return within & components;
 }
 
-/* Those of `components`, all of which are in the image, that are not as they begin: AGT_XS_* bits. */
+/* Those of `components`, all of which are in the image, that are not as they begin: AGT_XS_*
+ * bits. */
 static inline uint64_t agt_xs_in_use(const struct agt_xs_layout *layout, const uint8_t *image,
                                      uint64_t components)
 {

@@ -7,7 +7,8 @@
 #include "common/page.h"
 #include "recorder/agent/sys.h"
 
-/* A guarded page with more stores than GUARD_FAULTS within GUARD_SPAN instructions is left unwatched for as long. */
+/* A guarded page with more stores than GUARD_FAULTS within GUARD_SPAN instructions is left
+ * unwatched for as long. */
 #define GUARD_FAULTS 64u
 #define GUARD_SPAN   (1u << 24)
 

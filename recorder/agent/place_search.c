@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Looking for the places of asynchronous events (docs/architecture/engine.md, 5.8): what is done at each
- * arrival, which may be millions, and how most arrivals are avoided.
+ * Looking for the places of asynchronous events (docs/architecture/engine.md, 5.8): what is done at
+ * each arrival, which may be millions, and how most arrivals are avoided.
  */
 #include "recorder/agent/agent_priv.h"
 #include "recorder/agent/settled.h"
@@ -25,7 +25,8 @@ static void rep_run_part(struct agt *agt, uint64_t count, uint64_t body)
     ctx->rip = rip;
 }
 
-/* Runs the rep instruction at rip in part, as far as the entry's rcx says; false if it cannot be. */
+/* Runs the rep instruction at rip in part, as far as the entry's rcx says; false if it cannot
+ * be. */
 static bool rep_run_to(struct agt *agt, const struct evq_entry *entry)
 {
     struct agt_mail *mail = &agt->ctx->mail;
@@ -77,10 +78,10 @@ static struct line line_of(const struct evq_place *place, uint64_t n)
 
 /*
  * A line of the stack that differs only in what xsave or xsavec stored there once, on stack that is
- * dead by now: which components were in use (XSTATE_BV, before XCOMP_BV, which xsave leaves 0). That
- * depends on how often the recording machine switched processes meanwhile; here it does not (xsave.h). (A
- * small counter before a zero looks the same; then its other turns fit as well, and the place is
- * called ambiguous.)
+ * dead by now: which components were in use (XSTATE_BV, before XCOMP_BV, which xsave leaves 0).
+ * That depends on how often the recording machine switched processes meanwhile; here it does not
+ * (xsave.h). (A small counter before a zero looks the same; then its other turns fit as well, and
+ * the place is called ambiguous.)
  */
 static bool differs_by_header(struct agt *agt, const struct line *line, const void *bytes)
 {
@@ -99,7 +100,8 @@ static bool differs_by_header(struct agt *agt, const struct line *line, const vo
     return false;
 }
 
-/* Whether a line may differ because xsave stored components there that were not in use here (settled.h). */
+/* Whether a line may differ because xsave stored components there that were not in use here
+ * (settled.h). */
 static bool differs_by_xsave(struct agt *agt, const struct line *line)
 {
     uint64_t variant[TCK_STACK_LINE / 8];
@@ -132,8 +134,8 @@ static struct {
 #define TURNS_MAX             (1ull << 40)
 
 /*
- * A loop that counts in memory: between two meetings one word of the line has changed by `step`. The
- * hash tells what that word was at the place, if it alone still differs; and if it then lies a
+ * A loop that counts in memory: between two meetings one word of the line has changed by `step`.
+ * The hash tells what that word was at the place, if it alone still differs; and if it then lies a
  * whole number of steps ahead, that is hardly by chance, and translated code can wait for it.
  */
 static void line_solve(struct agt *agt, const struct line *line, uint32_t index, uint64_t step)

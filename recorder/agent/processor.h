@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which processor the program runs on, as it can tell without asking the kernel. Linux keeps number and memory
- * node, (node << 12) | number, in TSC_AUX, which rdpid reads, and as the limit of a segment of which lsl tells.
- * Both are that of the processor that recorded, or nobody knows.
+ * Which processor the program runs on, as it can tell without asking the kernel. Linux keeps number
+ * and memory node, (node << 12) | number, in TSC_AUX, which rdpid reads, and as the limit of a
+ * segment of which lsl tells. Both are that of the processor that recorded, or nobody knows.
  */
 #ifndef RECORDER_AGENT_PROCESSOR_H
 #define RECORDER_AGENT_PROCESSOR_H
@@ -21,7 +21,8 @@ struct agt_processor {
 
 struct agt;
 
-/* AGT_EXIT_RDPID, AGT_EXIT_LSL: executes the instruction at rip; refuses it where the answer is not known. */
+/* AGT_EXIT_RDPID, AGT_EXIT_LSL: executes the instruction at rip; refuses it where the answer is not
+ * known. */
 void agt_on_rdpid(struct agt *agt);
 void agt_on_lsl(struct agt *agt);
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The x87 unit remembers its last instruction: address (FIP), opcode (FOP), and the address of its last
- * memory operand (FDP). Of translated code the address is one in the code cache, so the program's is kept
- * apart, and what an instruction stores of these pointers is made what the program's code would have left.
+ * The x87 unit remembers its last instruction: address (FIP), opcode (FOP), and the address of its
+ * last memory operand (FDP). Of translated code the address is one in the code cache, so the
+ * program's is kept apart, and what an instruction stores of these pointers is made what the
+ * program's code would have left.
  *
- * There are two kinds of processors. Some (Intel's) keep the pointers like any other register. The others
- * (AMD's) *lose* them: xsave and its kin store zeros unless an exception is pending, so every switch of tasks forgets
- * them, and only fnstenv and fnsave show them until the next one. And rr *clears* FIP and FDP wherever it stops a
- * program, where it found that processors differ, and says so.
+ * There are two kinds of processors. Some (Intel's) keep the pointers like any other register. The
+ * others (AMD's) *lose* them: xsave and its kin store zeros unless an exception is pending, so
+ * every switch of tasks forgets them, and only fnstenv and fnsave show them until the next one. And
+ * rr *clears* FIP and FDP wherever it stops a program, where it found that processors differ, and
+ * says so.
  */
 #ifndef RECORDER_AGENT_X87_H
 #define RECORDER_AGENT_X87_H

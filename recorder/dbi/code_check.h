@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Code in pages that nobody watches: such a fragment compares the program's code with what it was made from. */
+/* Code in pages that nobody watches: such a fragment compares the program's code with what it was
+ * made from. */
 #ifndef RECORDER_DBI_CODE_CHECK_H
 #define RECORDER_DBI_CODE_CHECK_H
 

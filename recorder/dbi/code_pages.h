@@ -30,11 +30,13 @@ struct dbi_pages {
 int dbi_pages_init(struct dbi *dbi);
 void dbi_pages_fini(struct dbi *dbi);
 
-/* The page that `address` is in, fetched if need be: 0, a positive reason as for AGT_CMD_FETCH, or an
- * error. `seen_only`: do not ask for pages that are not here. Borrowed until a page is forgotten. */
+/* The page that `address` is in, fetched if need be: 0, a positive reason as for AGT_CMD_FETCH, or
+ * an error. `seen_only`: do not ask for pages that are not here. Borrowed until a page is
+ * forgotten. */
 int dbi_page_get(struct dbi *dbi, uint64_t address, bool seen_only, const struct page **out);
 
-/* Whether the page at `address` (if it is here) would be fetched as it was then: 1, 0 or an error. */
+/* Whether the page at `address` (if it is here) would be fetched as it was then: 1, 0 or an
+ * error. */
 int dbi_page_is_same(struct dbi *dbi, uint64_t address);
 
 /* Whether the page is where a search for its address comes to. */

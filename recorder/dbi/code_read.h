@@ -10,8 +10,8 @@
 #include "recorder/dbi/dbi.h"
 #include "recorder/dbi/decode.h"
 
-/* Fills dbi->code from `pc`, with `limit` instructions at most. 0; 1 with *fault when not even one can be
- * fetched, or with `seen_only` not all from pages that are here; or an error. */
+/* Fills dbi->code from `pc`, with `limit` instructions at most. 0; 1 with *fault when not even one
+ * can be fetched, or with `seen_only` not all from pages that are here; or an error. */
 int dbi_code_get(struct dbi *dbi, uint64_t pc, unsigned limit, bool seen_only,
                  struct dbi_fetch_fault *fault);
 

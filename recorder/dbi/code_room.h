@@ -13,8 +13,9 @@ void *dbi_room_get(struct dbi *dbi, size_t bytes);
 void dbi_room_free(struct dbi *dbi);
 
 /*
- * Puts a part of a region that begins at `part` and of which `used` bytes are used on huge pages, from
- * its second one on. *upto is what was done so far. Where it cannot be done nothing is different.
+ * Puts a part of a region that begins at `part` and of which `used` bytes are used on huge pages,
+ * from its second one on. *upto is what was done so far. Where it cannot be done nothing is
+ * different.
  */
 void dbi_room_settle(uint8_t *part, size_t used, size_t *upto);
 

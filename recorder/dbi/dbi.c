@@ -118,8 +118,8 @@ static int stop_fragment_get(struct dbi *dbi, const struct dbi_fragment **out,
     return 0;
 }
 
-/* The fragment at `pc`, made or revived: 0, 1 with *fault, or an error. `eager`: nobody goes there yet.
- * *fresh: dbi->code has it. */
+/* The fragment at `pc`, made or revived: 0, 1 with *fault, or an error. `eager`: nobody goes there
+ * yet. *fresh: dbi->code has it. */
 static int full_get(struct dbi *dbi, uint64_t pc, bool eager, struct fragment **out, bool *fresh,
                     struct dbi_fetch_fault *fault)
 {

@@ -2,11 +2,11 @@
 /*
  * The translator: recorded code in, fragments in a code cache out.
  *
- * A *fragment* is the straight run of instructions from some address to the first control
- * transfer, event instruction (syscall, rdtsc, cpuid...) or DBI_INSN_MAX instructions. In memory
- * that the program may write, a store ends it too, so no fragment can change itself; nor does one go
- * on from such memory into other, or back. That rule depends on nothing but the code and the
- * protection of its pages, so every mode cuts a run into the same fragments.
+ * A *fragment* is the straight run of instructions from some address to the first control transfer,
+ * event instruction (syscall, rdtsc, cpuid...) or DBI_INSN_MAX instructions. In memory that the
+ * program may write, a store ends it too, so no fragment can change itself; nor does one go on from
+ * such memory into other, or back. That rule depends on nothing but the code and the protection of
+ * its pages, so every mode cuts a run into the same fragments.
  *
  * Instructions are copied; what names r15, or rip out of reach, is re-encoded. Invariants of
  * translated code:
@@ -60,7 +60,8 @@ struct dbi_config {
     /* Places region `index` within reach of `near` if possible: its address in the replayee and
      * where this process may write it. 0 or a negative error. */
     int (*place)(void *arg, unsigned index, uint64_t near, uint64_t *address, uint8_t **writable);
-    /* Not NULL: there is a wall (wall.c). Whether memory of the program's is in the granule of `address`. */
+    /* Not NULL: there is a wall (wall.c). Whether memory of the program's is in the granule of
+     * `address`. */
     bool (*is_programs)(void *arg, uint64_t address);
     void *arg;
 };
@@ -100,8 +101,9 @@ static inline uint16_t dbi_value_registers(const struct ins_info *info)
 }
 
 /*
- * One slot of an execution (wet/intervals.h, struct wet_exec, has what they are): `word` of its ring record, counted
- * from 1 behind the record's first word, plus `more`; just `more` if that is 0.
+ * One slot of an execution (wet/intervals.h, struct wet_exec, has what they are): `word` of its
+ * ring record, counted from 1 behind the record's first word, plus `more`; just `more` if that is
+ * 0.
  */
 struct dbi_slot {
     int64_t more;
@@ -160,8 +162,9 @@ int dbi_translate(struct dbi *dbi, uint64_t pc, const struct dbi_fragment **out,
                   struct dbi_fetch_fault *fault);
 
 /*
- * From now on dbi_translate() has only those successors translated that begin at one of these addresses (a few others may
- * be, too). NULL: all, as at first. 0 or -ENOMEM, which leaves it at that.
+ * From now on dbi_translate() has only those successors translated that begin at one of these
+ * addresses (a few others may be, too). NULL: all, as at first. 0 or -ENOMEM, which leaves it at
+ * that.
  */
 int dbi_expect(struct dbi *dbi, const uint64_t *pcs, size_t count);
 
@@ -218,13 +221,13 @@ int dbi_stop_filter(struct dbi *dbi, const struct dbi_filter *filter);
 int dbi_verify(struct dbi *dbi);
 
 /*
- * An indirect jump of fragment `fragment` (any number) went to `target` by way of the agent. Whatever jumps
- * have gone to did so once. 0, -ENOMEM or -WETDBG_ERR_UNSUPPORTED.
+ * An indirect jump of fragment `fragment` (any number) went to `target` by way of the agent.
+ * Whatever jumps have gone to did so once. 0, -ENOMEM or -WETDBG_ERR_UNSUPPORTED.
  */
 int dbi_jump_note(struct dbi *dbi, uint32_t fragment, uint64_t target);
 
-/* Targets of that fragment's jump share an entry of its table: they get a better one, if there is one.
- * The replayee must stand in the agent. */
+/* Targets of that fragment's jump share an entry of its table: they get a better one, if there is
+ * one. The replayee must stand in the agent. */
 void dbi_site_grow(struct dbi *dbi, uint32_t fragment);
 
 /* An indirect jump (not a call) and where it went to. */
@@ -246,7 +249,8 @@ struct dbi_fault {
     bool counted; /* the fragment's execution has been counted */
 };
 
-/* With a wall: whether not the operand's address was looked at, but the register that it is near. */
+/* With a wall: whether not the operand's address was looked at, but the register that it is
+ * near. */
 bool dbi_wall_is_plain(const struct ins_mem *mem);
 
 /* Finds what a fault means: 0, or -ENOENT if the address is no instruction of the program's. */

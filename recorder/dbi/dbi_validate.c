@@ -2,8 +2,9 @@
 /*
  * Whether the code cache is what its parts promise each other.
  *
- * dbi_validate() looks at our own memory alone. What the replayee can write to, the hash and the tables
- * in the shared memory and translated code, is dbi_validate_shared()'s: a program may spoil that.
+ * dbi_validate() looks at our own memory alone. What the replayee can write to, the hash and the
+ * tables in the shared memory and translated code, is dbi_validate_shared()'s: a program may spoil
+ * that.
  */
 #include "recorder/dbi/dbi_validate.h"
 
@@ -74,7 +75,8 @@ static bool is_cut(const struct fragment *fragment)
     return fragment->is.cut;
 }
 
-/* Chains by address: each has what it is for, in the place of its address. *count: how many in all. */
+/* Chains by address: each has what it is for, in the place of its address. *count: how many in
+ * all. */
 static int chains_validate(const struct dbi *dbi, const uint32_t *heads,
                            bool (*belongs)(const struct fragment *fragment), uint32_t *count)
 {

@@ -144,7 +144,8 @@ static bool loads_gs(const struct dbi_insn *insn)
     return false;
 }
 
-/* Which segment register a mov writes, if it is one whose base is 0 whatever it holds; else NONE. */
+/* Which segment register a mov writes, if it is one whose base is 0 whatever it holds; else
+ * NONE. */
 static ZydisRegister segment_written(const struct dbi_insn *insn)
 {
     const ZydisDecodedOperand *op = &insn->whole->operands[0];

@@ -99,8 +99,8 @@ enum dbi_detail {
 
 /*
  * Decodes insns[count] from `bytes` (of which `available` may be read) at `pc`. 0, or
- * -WETDBG_ERR_CORRUPT if more bytes would be needed than are available; bytes that are no instruction
- * give DBI_ILLEGAL.
+ * -WETDBG_ERR_CORRUPT if more bytes would be needed than are available; bytes that are no
+ * instruction give DBI_ILLEGAL.
  */
 int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, size_t available,
                     enum dbi_detail detail);
@@ -134,7 +134,8 @@ bool dbi_code_flags_dead(const struct dbi_code *code);
  */
 bool dbi_code_may_cycle(const struct dbi_code *code);
 
-/* Index of the first instruction from `from` on that names general register `reg`; count if none. */
+/* Index of the first instruction from `from` on that names general register `reg`; count if
+ * none. */
 unsigned dbi_code_next_use(const struct dbi_code *code, unsigned from, unsigned reg);
 
 #endif

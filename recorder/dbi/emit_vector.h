@@ -21,7 +21,8 @@ static inline void emit_store_ymm_gs(struct emit *e, int base, int32_t disp, uns
         emit_absolute(e, vector, (uint32_t)disp);
 }
 
-/* vmovdqu64 in the same two ways. A displacement of one byte would count in vectors, so it has four. */
+/* vmovdqu64 in the same two ways. A displacement of one byte would count in vectors, so it has
+ * four. */
 static inline void emit_store_zmm_gs(struct emit *e, int base, int32_t disp, unsigned vector)
 {
     uint8_t inverted = (uint8_t)((vector & 8 ? 0 : 0x80) | (vector & 16 ? 0 : 0x10));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Forms are kept in a hash that grows with them: a large program has some ten thousand. The key has all
- * bytes that Zydis looks at but for the displacement and the constant, whose lengths these
+ * Forms are kept in a hash that grows with them: a large program has some ten thousand. The key has
+ * all bytes that Zydis looks at but for the displacement and the constant, whose lengths these
  * bytes tell, too. tests/insn/test_forms.c holds every form against Zydis.
  */
 #include "recorder/dbi/forms.h"
@@ -78,7 +78,8 @@ static const opcode_set plain_without = {
     [0x9] = 0x03ff, [0xa] = 0x0300, [0xb] = 0xffff,                 /* xchg, cdqe; test; mov */
     [0xc] = 0x0200,                                                 /* leave */
 };
-/* Branches stand without prefixes, but for REX: processors disagree on what the other prefixes do there. */
+/* Branches stand without prefixes, but for REX: processors disagree on what the other prefixes do
+ * there. */
 static const opcode_set plain_branches = {
     [0x7] = 0xffff, [0xc] = 0x0008, [0xe] = 0x0b00, /* jcc; ret; call, jmp */
 };

@@ -112,8 +112,8 @@ static unsigned place_pc_off(const struct fragment *fragment, unsigned insn)
     return off;
 }
 
-/* The fragment whose code is at a host address: also one that is forgotten, since it may be what runs
- * right now. */
+/* The fragment whose code is at a host address: also one that is forgotten, since it may be what
+ * runs right now. */
 static const struct fragment *fragment_at(const struct dbi *dbi, uint64_t host)
 {
     const struct region *region = dbi_region_at(dbi, host);

@@ -11,7 +11,8 @@
 #include "recorder/dbi/region.h"
 #include "recorder/dbi/sites.h"
 
-/* Where the fragment at `pc` goes: over the jump that would lead to it, if that was emitted last. */
+/* Where the fragment at `pc` goes: over the jump that would lead to it, if that was emitted
+ * last. */
 static int hot_start(struct dbi *dbi, const struct region *region, uint64_t pc, uint8_t **start)
 {
     const struct fall *fall = &dbi->exits.fall;

@@ -7,8 +7,9 @@
 
 #include "recorder/dbi/fragment.h"
 
-/* Makes and emits the fragment whose code is in dbi->code; its exits are linked, but it is in no table yet.
- * `exact`: always leaves for the agent, and never for time. 0 or an error (-ENOSPC: the region is full). */
+/* Makes and emits the fragment whose code is in dbi->code; its exits are linked, but it is in no
+ * table yet. `exact`: always leaves for the agent, and never for time. 0 or an error (-ENOSPC: the
+ * region is full). */
 int dbi_fragment_emit(struct dbi *dbi, bool exact, struct fragment **out);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * The hash of fragments, which the agent and translated code read.
  *
- * It has what the agent asked for, and what calls return to. A place for each fragment would be most of the
- * memory that translating touches; nearly all are only jumped to.
+ * It has what the agent asked for, and what calls return to. A place for each fragment would be
+ * most of the memory that translating touches; nearly all are only jumped to.
  */
 #ifndef RECORDER_DBI_FRAGMENT_HASH_H
 #define RECORDER_DBI_FRAGMENT_HASH_H
@@ -30,8 +30,8 @@ void dbi_hash_leave(struct dbi *dbi, uint64_t pc);
 /* Lets returns to `pc` come to `landing` from now on. 0 or an error. */
 int dbi_hash_land(struct dbi *dbi, uint64_t pc, uint64_t landing);
 
-/* The agent has asked for a fragment that is in the tables, and will again: it gets an entry, and a prefix
- * if there is room. 0 or an error. */
+/* The agent has asked for a fragment that is in the tables, and will again: it gets an entry, and a
+ * prefix if there is room. 0 or an error. */
 int dbi_hash_offer(struct dbi *dbi, struct fragment *fragment);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Fragments by address, by page, and the forgotten ones by their code: chains through the fragments.
+ * Fragments by address, by page, and the forgotten ones by their code: chains through the
+ * fragments.
  */
 #ifndef RECORDER_DBI_FRAGMENT_TABLE_H
 #define RECORDER_DBI_FRAGMENT_TABLE_H

@@ -2,9 +2,10 @@
 /*
  * Gathers and scatters: lists of addresses, of which a mask chooses.
  *
- * Translated code works no address out: it stores index and mask as they are before the instruction, in the
- * ring for whoever reads it (insn_ranges.h), or in the context for the agent, which marks what a scatter
- * writes. Slow, but these are rare, and what faults halfway is the instruction itself.
+ * Translated code works no address out: it stores index and mask as they are before the
+ * instruction, in the ring for whoever reads it (insn_ranges.h), or in the context for the agent,
+ * which marks what a scatter writes. Slow, but these are rare, and what faults halfway is the
+ * instruction itself.
  */
 #include "recorder/dbi/lanes.h"
 

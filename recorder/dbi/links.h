@@ -3,9 +3,9 @@
  * Who jumps to whom.
  *
  * A branch to a fragment that exists jumps straight to its body. One to a fragment that does not
- * leaves through its stub, and is kept in `waiting` under the address that it wants. Where a body would
- * end in a jump to a fragment that does not exist yet, and that one is translated next, it takes the
- * jump's place: dbi_exits.fall.
+ * leaves through its stub, and is kept in `waiting` under the address that it wants. Where a body
+ * would end in a jump to a fragment that does not exist yet, and that one is translated next, it
+ * takes the jump's place: dbi_exits.fall.
  */
 #ifndef RECORDER_DBI_LINKS_H
 #define RECORDER_DBI_LINKS_H
@@ -44,8 +44,8 @@ int dbi_exits_init(struct dbi *dbi);
 void dbi_exits_fini(struct dbi *dbi);
 void dbi_exits_empty(struct dbi *dbi);
 
-/* Links the exits of a fragment just emitted, now or when their targets come; a last one may be left
- * open in dbi->exits.fall. */
+/* Links the exits of a fragment just emitted, now or when their targets come; a last one may be
+ * left open in dbi->exits.fall. */
 int dbi_exits_link(struct dbi *dbi, struct region *region, struct fragment *fragment,
                    const struct dbi_output *output);
 

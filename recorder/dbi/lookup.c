@@ -2,10 +2,10 @@
 /*
  * Indirect branches.
  *
- * Jumps and calls (after Bruening, Garnett, Amarasinghe, CGO 2003): the target is put into r11, and some
- * of its bits choose an entry of the instruction's own table of code addresses (sites.c). There a
- * *prefix* compares r11 with the address that it was made for, and goes on to the body or leaves for the
- * agent, which finds the target by the hash of fragments and enters it in the table.
+ * Jumps and calls (after Bruening, Garnett, Amarasinghe, CGO 2003): the target is put into r11, and
+ * some of its bits choose an entry of the instruction's own table of code addresses (sites.c).
+ * There a *prefix* compares r11 with the address that it was made for, and goes on to the body or
+ * leaves for the agent, which finds the target by the hash of fragments and enters it in the table.
  *
  * Returns: a processor predicts them by the calls that it has seen, and misses badly if they
  * become jumps. So a call stays a call, and a return a return:
@@ -31,8 +31,8 @@
  * r11 and rcx because few functions expect or leave anything in them: their values take a turn
  * through memory that nobody waits for.
  *
- * No comparison may change a flag: whoever came to the wrong prefix still needs its own at the right
- * one. (`cmp` where the fragment itself does not mind was tried, and a carry was lost.)
+ * No comparison may change a flag: whoever came to the wrong prefix still needs its own at the
+ * right one. (`cmp` where the fragment itself does not mind was tried, and a carry was lost.)
  */
 #include "recorder/dbi/lookup.h"
 

@@ -88,8 +88,8 @@ static int64_t window_start(struct work *w, unsigned at, unsigned m)
     return lowest;
 }
 
-/* Marks the line of an address in `reg`: bits 8..39 of it index the table. Without rorx they are had
- * by a load that is not aligned, at which a program that checks alignment would stumble. */
+/* Marks the line of an address in `reg`: bits 8..39 of it index the table. Without rorx they are
+ * had by a load that is not aligned, at which a program that checks alignment would stumble. */
 static void mark_emit(struct work *w, unsigned reg)
 {
     if (__builtin_cpu_supports("bmi2")) {

@@ -5,7 +5,8 @@
 
 #include "recorder/dbi/work.h"
 
-/* Marks, before instruction `at`, the lines that it will write; the agent does where only it can tell. */
+/* Marks, before instruction `at`, the lines that it will write; the agent does where only it can
+ * tell. */
 void dbi_marks_emit(struct work *w, unsigned at);
 
 #endif

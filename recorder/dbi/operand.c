@@ -2,8 +2,8 @@
 /*
  * Operands that are more than base + index * scale + disp.
  *
- * gs is ours: it points at the agent's context, where the program's gs base is kept as a number. So an
- * instruction that reaches memory through gs gets the sum in a borrowed register, and is encoded
+ * gs is ours: it points at the agent's context, where the program's gs base is kept as a number. So
+ * an instruction that reaches memory through gs gets the sum in a borrowed register, and is encoded
  * anew with that as its base and no segment.
  */
 #include "recorder/dbi/operand.h"

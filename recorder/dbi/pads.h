@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pads: code that calls share which push the same return address and go to the same target (lookup.c). */
+/* Pads: code that calls share which push the same return address and go to the same target
+ * (lookup.c). */
 #ifndef RECORDER_DBI_PADS_H
 #define RECORDER_DBI_PADS_H
 
@@ -29,8 +30,8 @@ int dbi_pads_init(struct dbi *dbi);
 void dbi_pads_fini(struct dbi *dbi);
 void dbi_pads_empty(struct dbi *dbi);
 
-/* A pad in the region for a call that pushes `next` and goes to `target`, or NULL. Borrowed until the
- * next is kept. */
+/* A pad in the region for a call that pushes `next` and goes to `target`, or NULL. Borrowed until
+ * the next is kept. */
 const struct dbi_pad *dbi_pad_find(const struct dbi *dbi, const struct region *region,
                                    uint64_t next, uint64_t target);
 

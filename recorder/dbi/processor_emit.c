@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * rdpid and lsl, which the agent executes: it knows what the recorded processor answered. And writes of segment
- * registers, of which it knows what they hold.
+ * rdpid and lsl, which the agent executes: it knows what the recorded processor answered. And
+ * writes of segment registers, of which it knows what they hold.
  */
 #include "recorder/dbi/processor_emit.h"
 

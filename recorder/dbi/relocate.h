@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Instructions of the program where they stand now: copied, or encoded anew with other registers. */
+/* Instructions of the program where they stand now: copied, or encoded anew with other
+ * registers. */
 #ifndef RECORDER_DBI_RELOCATE_H
 #define RECORDER_DBI_RELOCATE_H
 
@@ -9,7 +10,8 @@
 struct dbi_renaming {
     int r15;
     int rip;
-    int flat; /* has the whole address of its memory operand, but for vector indices and bit numbers */
+    /* has the whole address of its memory operand, but for vector indices and bit numbers */
+    int flat;
 };
 int dbi_reencode(struct work *w, unsigned at, struct dbi_renaming names);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Registers that bookkeeping borrows. Those are taken that the fragment needs last; their values wait in
- * their homes (agt_ctx.gpr) until the next instruction that names them. Dead registers would be cheaper,
- * but a fault must find all of them.
+ * Registers that bookkeeping borrows. Those are taken that the fragment needs last; their values
+ * wait in their homes (agt_ctx.gpr) until the next instruction that names them. Dead registers
+ * would be cheaper, but a fault must find all of them.
  */
 #ifndef RECORDER_DBI_SCRATCH_H
 #define RECORDER_DBI_SCRATCH_H

@@ -2,9 +2,9 @@
 /*
  * Where indirect jumps and calls look for their targets.
  *
- * Each such instruction is a *site* with a table of its own, shared by all fragments that end in it. The
- * table has only targets that came through the agent, which notes them: so every pair of jump and
- * target that ever ran is known here, and no run has to be looked through for them.
+ * Each such instruction is a *site* with a table of its own, shared by all fragments that end in
+ * it. The table has only targets that came through the agent, which notes them: so every pair of
+ * jump and target that ever ran is known here, and no run has to be looked through for them.
  *
  * Most sites have one target: one entry, no index. When a second one comes the table gets 256
  * entries, and the index the first of some functions of the target that tells all known ones

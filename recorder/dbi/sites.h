@@ -47,7 +47,8 @@ void dbi_sites_fini(struct dbi *dbi);
 /* The site (1 + index) in which some code ends, 0: none. 0 or -ENOMEM. */
 int dbi_site_get(struct dbi *dbi, const struct dbi_code *code, uint32_t *out);
 
-/* A site's table, which may have no room (table_off 0). NULL for no site. Borrowed until the next call. */
+/* A site's table, which may have no room (table_off 0). NULL for no site. Borrowed until the next
+ * call. */
 const struct agt_site *dbi_site_table(struct dbi *dbi, uint32_t index);
 
 /* Notes that a fragment that goes by its site's table is in the cache. */

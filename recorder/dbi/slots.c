@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Words are what registers hold; displacements are added later. Value numbering of general registers: each
- * holds an unknown value (what it had at the fragment's start, or got from an instruction that is not known
- * here) plus a constant. Two operands with the same unknown values in base and index differ by a constant.
- * Only instructions on whole 64-bit registers carry a value on; anything else that may write a register makes
- * its value a new unknown one.
+ * Words are what registers hold; displacements are added later. Value numbering of general
+ * registers: each holds an unknown value (what it had at the fragment's start, or got from an
+ * instruction that is not known here) plus a constant. Two operands with the same unknown values in
+ * base and index differ by a constant. Only instructions on whole 64-bit registers carry a value
+ * on; anything else that may write a register makes its value a new unknown one.
  */
 #include "recorder/dbi/slots.h"
 

@@ -6,9 +6,9 @@
  *   terminal the branch, as direct jumps or a look-up
  *   cold     elsewhere: stubs that leave for the agent, constants
  *
- * What is inserted, by who inserts it: marks.c, ring.c, wall.c, time_check.c, code_check.c, x87_emit.c.
- * How the program's own instructions change: relocate.c, operand.c, branch.c, lookup.c, lanes.c,
- * processor_emit.c. All of them borrow registers from scratch.c.
+ * What is inserted, by who inserts it: marks.c, ring.c, wall.c, time_check.c, code_check.c,
+ * x87_emit.c. How the program's own instructions change: relocate.c, operand.c, branch.c, lookup.c,
+ * lanes.c, processor_emit.c. All of them borrow registers from scratch.c.
  */
 #include "recorder/dbi/translate.h"
 

@@ -2,22 +2,25 @@
 /*
  * The wall: the program can neither read nor write what is ours in its process.
  *
- * The agent's area and the code cache lie in granules of 256 MiB where the program never has memory. Before an
- * instruction uses an address, translated code reads the byte that a table has for it (agent.h), which cannot be read if
- * the address is in a granule of ours. So that is a fault, and the supervisor makes it the one that the program has where
- * nothing is mapped (recorder/replay/wall_faults.c): for the program, what is ours does not exist.
+ * The agent's area and the code cache lie in granules of 256 MiB where the program never has
+ * memory. Before an instruction uses an address, translated code reads the byte that a table has
+ * for it (agent.h), which cannot be read if the address is in a granule of ours. So that is a
+ * fault, and the supervisor makes it the one that the program has where nothing is mapped
+ * (recorder/replay/wall_faults.c): for the program, what is ours does not exist.
  *
  *     rorx   rdx, rax, 16            ; the address is in rax, or was made by lea
  *     mov    edx, edx                ; bits 16 to 47; no flag changes
  *     movzx  edx, byte gs:[rdx - 2^31]
  *
- * Granules of ours have AGT_WALL_SLACK bytes at both ends, and around them, where nobody has anything. So one look at a
- * register serves all operands that are at most NEAR bytes from it, as long as it keeps its value or changes by
- * known amounts; what runs on byte by byte (rep) meets memory that is not mapped before anything of ours.
+ * Granules of ours have AGT_WALL_SLACK bytes at both ends, and around them, where nobody has
+ * anything. So one look at a register serves all operands that are at most NEAR bytes from it, as
+ * long as it keeps its value or changes by known amounts; what runs on byte by byte (rep) meets
+ * memory that is not mapped before anything of ours.
  *
- * Tried on paper and left: cutting addresses by masks (programs use all of the address space), protection keys alone
- * (translated code itself writes to the agent's area between the program's instructions), and hiding the area at a random
- * place (a recording may have as many faults as it takes to find it).
+ * Tried on paper and left: cutting addresses by masks (programs use all of the address space),
+ * protection keys alone (translated code itself writes to the agent's area between the program's
+ * instructions), and hiding the area at a random place (a recording may have as many faults as it
+ * takes to find it).
  */
 #include "recorder/dbi/wall.h"
 

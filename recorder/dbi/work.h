@@ -36,7 +36,8 @@ struct work {
     int64_t distance[16];          /* so far from it */
 };
 
-/* Where a word of the record (from 0, behind the first one) is from r15d, which is behind the record. */
+/* Where a word of the record (from 0, behind the first one) is from r15d, which is behind the
+ * record. */
 static inline int32_t dbi_word_off(const struct work *w, unsigned word)
 {
     return 8 * ((int32_t)word - (int32_t)w->out->word_count);

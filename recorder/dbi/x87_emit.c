@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Keeps the address of the program's last x87 instruction in the context: two stores behind the last one of a
- * fragment, since nobody can see those before it. (A fault in between can: who maps it back
- * knows which instructions were executed.) Where the processor loses the pointers the last memory
- * operand's address is kept, too; the others' own is right.
+ * Keeps the address of the program's last x87 instruction in the context: two stores behind the
+ * last one of a fragment, since nobody can see those before it. (A fault in between can: who maps
+ * it back knows which instructions were executed.) Where the processor loses the pointers the last
+ * memory operand's address is kept, too; the others' own is right.
  */
 #include "recorder/dbi/x87_emit.h"
 
@@ -11,8 +11,8 @@
 #include "recorder/dbi/operand.h"
 #include "recorder/dbi/x87_kinds.h"
 
-/* Whether what instruction `at` leaves is replaced in the fragment, with nobody to see it; `memory`: by one with a
- * memory operand. */
+/* Whether what instruction `at` leaves is replaced in the fragment, with nobody to see it;
+ * `memory`: by one with a memory operand. */
 static bool is_replaced(const struct work *w, unsigned at, bool memory)
 {
     for (unsigned i = at + 1; i < w->code->count; i++) {

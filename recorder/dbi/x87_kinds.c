@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What is told apart here are a few opcodes, so their bytes are looked at and no decoder is asked: who maps a
- * fault back needs the same answer for code of which nothing else is kept.
+ * What is told apart here are a few opcodes, so their bytes are looked at and no decoder is asked:
+ * who maps a fault back needs the same answer for code of which nothing else is kept.
  */
 #include "recorder/dbi/x87_kinds.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What instructions do to the pointers that the x87 unit keeps of its last instruction (recorder/agent/x87.h). */
+/* What instructions do to the pointers that the x87 unit keeps of its last instruction
+ * (recorder/agent/x87.h). */
 #ifndef RECORDER_DBI_X87_KINDS_H
 #define RECORDER_DBI_X87_KINDS_H
 
@@ -23,7 +24,8 @@ uint32_t dbi_x87_arg(const uint8_t *bytes, unsigned length);
 /* agt_x87.ip after an instruction at `pc` that sets it. */
 uint64_t dbi_x87_ip(uint64_t pc, const uint8_t *bytes, unsigned length);
 
-/* agt_x87.ip as the first `count` of the instructions at `pc` leave it, into *ip; false: as it was. */
+/* agt_x87.ip as the first `count` of the instructions at `pc` leave it, into *ip; false: as it
+ * was. */
 bool dbi_x87_last(uint64_t pc, const uint8_t *code, unsigned code_bytes, unsigned count,
                   uint64_t *ip);
 

@@ -2,10 +2,11 @@
 /*
  * Reading and making the parts of a queue entry (recorder/event/queue.h).
  *
- * Everybody who looks into an entry does it by these functions, the freestanding agent included: they
- * are inline and call nothing. An entry's own size, `bytes`, has to be true; all that lies in the entry
- * is held against it, so that an entry whose ops are damaged ends early and is never read past its end.
- * Whether an entry makes sense is another question, which evq_entry_check() answers (recorder/feed).
+ * Everybody who looks into an entry does it by these functions, the freestanding agent included:
+ * they are inline and call nothing. An entry's own size, `bytes`, has to be true; all that lies in
+ * the entry is held against it, so that an entry whose ops are damaged ends early and is never read
+ * past its end. Whether an entry makes sense is another question, which evq_entry_check() answers
+ * (recorder/feed).
  */
 #ifndef RECORDER_EVENT_OPS_H
 #define RECORDER_EVENT_OPS_H
@@ -23,7 +24,8 @@ static inline const struct evq_regs *evq_entry_regs(const struct evq_entry *entr
     return regs;
 }
 
-/* The op after `op`, the first one if `op` is NULL; NULL at the end, or where no whole op follows. */
+/* The op after `op`, the first one if `op` is NULL; NULL at the end, or where no whole op
+ * follows. */
 static inline const struct evq_op *evq_op_next(const struct evq_entry *entry,
                                                const struct evq_op *op)
 {
@@ -75,14 +77,15 @@ static inline const struct evq_place *evq_entry_place(const struct evq_entry *en
     return (const struct evq_place *)evq_op_payload(op);
 }
 
-/* An op of that kind whose operands are 0. All of the union is cleared, also what the kind leaves unused: entries
- * are kept in files, which are to be the same each time. */
+/* An op of that kind whose operands are 0. All of the union is cleared, also what the kind leaves
+ * unused: entries are kept in files, which are to be the same each time. */
 static inline struct evq_op evq_op_new(enum evq_opcode kind)
 {
     return (struct evq_op){.op = kind, .map = {.start = 0}};
 }
 
-/* An op of that kind about [start, start + size), with which the operands of most kinds begin; all else is 0. */
+/* An op of that kind about [start, start + size), with which the operands of most kinds begin; all
+ * else is 0. */
 static inline struct evq_op evq_op_range(enum evq_opcode kind, uint64_t start, uint64_t size)
 {
     return (struct evq_op){.op = kind, .map = {.start = start, .size = size}};

@@ -72,9 +72,9 @@ static const uint8_t evq_reg_of_gpr[16] = {
 #define EVQ_EFLAGS_COMPARED 0xcd5u
 
 enum evq_kind {
-    /* Immediate: apply the ops. (A new address space, frames without registers, growth of a stack, signal
-     * handler entered, data too large for one entry.) What comes of a signal has the registers of its
-     * arrival, to be compared; the others have none. */
+    /* Immediate: apply the ops. (A new address space, frames without registers, growth of a stack,
+     * signal handler entered, data too large for one entry.) What comes of a signal has the
+     * registers of its arrival, to be compared; the others have none. */
     EVQ_OPS = 1,
     /* Run to a `syscall` instruction. There the agent makes the state what rr makes it (rcx = -1,
      * r11 = eflags = 0x246, orig_rax = rax, rax = -38, rip after the instruction), compares, and
@@ -85,8 +85,8 @@ enum evq_kind {
     EVQ_SYSCALL_EXIT,
     /* Run to an rdtsc, rdtscp (or cpuid, when the recording has them as events) that ends at
      * regs.rip; compare_mask leaves out rax and rdx, which all of them write. An event does not say
-     * which it is: the agent leaves out what else the one that it came to writes (rdtscp rcx, cpuid rbx
-     * and rcx). Ops load the registers. */
+     * which it is: the agent leaves out what else the one that it came to writes (rdtscp rcx, cpuid
+     * rbx and rcx). Ops load the registers. */
     EVQ_TRAP,
     /* Run until an instruction raises signal `number` (deterministic); compare (regs.rip is that
      * of the faulting instruction, for int3 the one after); `code` and `address` are si_code and
@@ -132,8 +132,8 @@ struct evq_entry {
 enum evq_opcode {
     /* Loads the register file: payload struct evq_regs. */
     EVQ_OP_REGS = 1,
-    /* Loads vector state: payload a standard-format XSAVE image in THIS machine's layout, of `xstate.size`
-     * bytes (the feeder has converted it from the recorder's layout). */
+    /* Loads vector state: payload a standard-format XSAVE image in THIS machine's layout, of
+     * `xstate.size` bytes (the feeder has converted it from the recorder's layout). */
     EVQ_OP_XSTATE,
     /* Writes the payload's first `range.size` bytes to `range`, whatever the protection there. */
     EVQ_OP_WRITE,
@@ -145,11 +145,12 @@ enum evq_opcode {
     EVQ_OP_REMAP,   /* moves or resizes a mapping: see `remap` */
     EVQ_OP_DISCARD, /* madvise that loses contents: `range` reads as its mapping's source again */
     EVQ_OP_CLEAR_SPACE, /* unmaps everything of the program's (exec) */
-    /* A task begins with a copy of the running task's vector state and 0 ticks; payload struct evq_regs
-     * are its general registers: see `task_new`. It becomes the running task when an entry says. */
+    /* A task begins with a copy of the running task's vector state and 0 ticks; payload struct
+     * evq_regs are its general registers: see `task_new`. It becomes the running task when an entry
+     * says. */
     EVQ_OP_TASK_NEW,
-    /* Copies memory (at most 64 KiB) to the event log: iovecs and the like, which say where a call found
-     * its bytes. See `capture`. */
+    /* Copies memory (at most 64 KiB) to the event log: iovecs and the like, which say where a call
+     * found its bytes. See `capture`. */
     EVQ_OP_CAPTURE,
     /* First op of EVQ_PLACE: payload struct evq_place. */
     EVQ_OP_PLACE,
@@ -167,8 +168,8 @@ enum evq_place_flags {
     EVQ_PLACE_TIME = 8, /* `time` is known: found by an earlier replay; nothing is searched */
     /* The next two are found when the place is, and kept with `time`. */
     EVQ_PLACE_AMBIGUOUS = 16, /* another place before the task's next event would have fitted too */
-    /* Inside a rep instruction, at which the registers point: it had been executed in part. That part
-     * counts as one execution (one instruction of time), the rest as another. */
+    /* Inside a rep instruction, at which the registers point: it had been executed in part. That
+     * part counts as one execution (one instruction of time), the rest as another. */
     EVQ_PLACE_MID_REP = 32,
 };
 
@@ -190,8 +191,8 @@ struct evq_place {
 #define EVQ_NAME_NONE UINT64_MAX
 
 /*
- * Which of the operands an op has, enum evq_opcode says; those that it has not are 0. Sizes are in bytes. Ops are made
- * by evq_op_new() and evq_op_range() (recorder/event/ops.h).
+ * Which of the operands an op has, enum evq_opcode says; those that it has not are 0. Sizes are in
+ * bytes. Ops are made by evq_op_new() and evq_op_range() (recorder/event/ops.h).
  */
 struct evq_op {
     uint32_t bytes; /* header and padded payload */

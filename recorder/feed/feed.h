@@ -40,7 +40,8 @@ int rep_feed_open(struct wetdbg_recording *trace, const struct rep_selection *wh
                   struct rep_feed **out);
 void rep_feed_close(struct rep_feed *feed); /* NULL is fine */
 
-/* The recording is known to be the user's own: engines made from the feed need no wall (engine.h). */
+/* The recording is known to be the user's own: engines made from the feed need no wall
+ * (engine.h). */
 void rep_feed_trust(struct rep_feed *feed);
 bool rep_feed_is_trusted(const struct rep_feed *feed);
 
@@ -125,10 +126,10 @@ enum rep_capture {
 /* ---------------------------------------------------------------- entries, whoever made them */
 
 /*
- * 0 if `bytes` begins with one well-formed entry within `size_bytes`: sizes, counts, kinds,
- * task slots, address ranges and page alignment are in bounds. -WETDBG_ERR_CORRUPT otherwise, with a
- * sentence. What an agent does with a checked entry can still fail (memory that is not mapped);
- * it cannot read past the entry. File and name numbers are the caller's to bound.
+ * 0 if `bytes` begins with one well-formed entry within `size_bytes`: sizes, counts, kinds, task
+ * slots, address ranges and page alignment are in bounds. -WETDBG_ERR_CORRUPT otherwise, with a
+ * sentence. What an agent does with a checked entry can still fail (memory that is not mapped); it
+ * cannot read past the entry. File and name numbers are the caller's to bound.
  */
 int evq_entry_check(const void *bytes, size_t size_bytes);
 

@@ -10,9 +10,10 @@
 #include "recorder/rr_trace/rr_trace.h"
 
 /*
- * Recorded code was chosen by what CPUID said when recording, so it may use any feature that was there. Whether it
- * does only the run tells: most instructions that a processor lacks are illegal there. 0, or -WETDBG_ERR_UNSUPPORTED with
- * a sentence that names them if there are instructions that would silently do something else here.
+ * Recorded code was chosen by what CPUID said when recording, so it may use any feature that was
+ * there. Whether it does only the run tells: most instructions that a processor lacks are illegal
+ * there. 0, or -WETDBG_ERR_UNSUPPORTED with a sentence that names them if there are instructions
+ * that would silently do something else here.
  */
 int feed_cpu_check(const struct rrt_header *header);
 
@@ -22,8 +23,8 @@ void feed_cpu_lacking(const struct rrt_header *header, char *names, size_t size)
 /* Whether this processor answers CPUID as recorded, in all that does not tell its cores apart. */
 bool feed_cpu_is_here(const struct rrt_header *header);
 
-/* AGT_X87_* of the recording; if it does not say whether its processor loses the pointers, whether this one
- * does. */
+/* AGT_X87_* of the recording; if it does not say whether its processor loses the pointers, whether
+ * this one does. */
 uint32_t feed_cpu_x87(const struct rrt_header *header);
 
 #endif

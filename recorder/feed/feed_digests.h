@@ -22,8 +22,8 @@ bool feed_digests_ticks_are_software(const struct wetdbg_recording *trace);
 
 /*
  * Opens the digests in the directory `dir_fd`. *out is NULL if there are none, or nothing but a
- * header that was cut short, or of an earlier version. 0; -WETDBG_ERR_CORRUPT for a file of another kind or version; -EIO;
- * -ENOMEM. A record at the end that is not whole is passed over.
+ * header that was cut short, or of an earlier version. 0; -WETDBG_ERR_CORRUPT for a file of another
+ * kind or version; -EIO; -ENOMEM. A record at the end that is not whole is passed over.
  */
 int feed_digests_open(int dir_fd, struct feed_digests **out);
 void feed_digests_close(struct feed_digests *digests); /* NULL is fine */
@@ -43,8 +43,8 @@ size_t feed_digests_count(const struct feed_digests *digests); /* NULL: 0 */
 
 /*
  * The record of a SCHED or SIGNAL frame: 1 and *stop; 0 if there is none (always so for other
- * frames, and when `digests` is NULL); -WETDBG_ERR_CORRUPT for a record with impossible ranges; -EIO.
- * All frames have to be given, in their order: the records of a task are used up by them.
+ * frames, and when `digests` is NULL); -WETDBG_ERR_CORRUPT for a record with impossible ranges;
+ * -EIO. All frames have to be given, in their order: the records of a task are used up by them.
  */
 int feed_digests_take(struct feed_digests *digests, const struct rrt_frame *frame,
                       struct tck_stop *stop);

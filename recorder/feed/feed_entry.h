@@ -15,7 +15,9 @@ struct feed_builder {
     struct evq_entry head; /* of the entry that was begun; bytes and op_count are not kept here */
 };
 
-/* Begins an entry, which is whole at any time: there is no end to say.  kind, flags, task, frame, number, code, address and compare_mask are taken
+/* Begins an entry, which is whole at any time: there is no end to say.  kind, flags, task, frame,
+ *                                                                       number, code, address and
+ *                                                                       compare_mask are taken
  * from `head`. `regs` may be NULL. 0 or -ENOMEM. */
 int feed_entry_begin(struct feed_builder *builder, const struct evq_entry *head,
                      const struct evq_regs *regs);

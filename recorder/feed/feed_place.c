@@ -18,10 +18,11 @@
 #define MASK_PLACE (EVQ_MASK_GENERAL | EVQ_BIT(EVQ_EFLAGS))
 
 /*
- * How long a place is looked for: more instructions than a processor can have executed between the event at
- * which the search begins and this one. What is known is the time that passed, during which the task perhaps did
- * not run all the while; so the bound is time by rate. The fastest processors retire eight operations a cycle, of which
- * one or two are a compare and its branch, at some 6 GHz: 60e9 instructions a second.
+ * How long a place is looked for: more instructions than a processor can have executed between the
+ * event at which the search begins and this one. What is known is the time that passed, during
+ * which the task perhaps did not run all the while; so the bound is time by rate. The fastest
+ * processors retire eight operations a cycle, of which one or two are a compare and its branch, at
+ * some 6 GHz: 60e9 instructions a second.
  */
 #define LIMIT_LEAST           2e8
 #define LIMIT_PER_SECOND      100e9

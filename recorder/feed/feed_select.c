@@ -297,7 +297,8 @@ size_t wetdbg_default_process(const struct wetdbg_process *list, size_t count,
     return chosen;
 }
 
-/* ---------------------------------------------------------------- errors that list what there is */
+/* ---------------------------------------------------------------- errors that list what there
+ * is */
 
 struct sentence {
     char text[1024];

@@ -79,8 +79,9 @@ int feed_convert_signal(struct feed_conv *conv, struct feed_task *task)
     return err ? err : feed_op_all_writes(conv);
 }
 
-/* What comes of a signal needs no running, so whether it is due here is told by the registers: those with which
- * the signal arrived. Without them a lost arrival would go unnoticed, and all that ran up to it be left out. */
+/* What comes of a signal needs no running, so whether it is due here is told by the registers:
+ * those with which the signal arrived. Without them a lost arrival would go unnoticed, and all that
+ * ran up to it be left out. */
 static int begin_result(struct feed_conv *conv, struct feed_task *task, struct evq_entry *head)
 {
     struct evq_regs arrived;

@@ -80,7 +80,8 @@ static int isolate(struct feed_vmas *vmas, uint64_t start, uint64_t end, size_t 
     return 0;
 }
 
-/* The same for what changes only what is mapped: of an empty range, or space, there are no elements. */
+/* The same for what changes only what is mapped: of an empty range, or space, there are no
+ * elements. */
 static int isolate_mapped(struct feed_vmas *vmas, uint64_t start, uint64_t end, size_t *first,
                           size_t *last)
 {

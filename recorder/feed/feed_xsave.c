@@ -136,8 +136,8 @@ const char *feed_xsave_component(unsigned i)
     return i < sizeof(names) / sizeof(names[0]) && names[i] ? names[i] : "unknown";
 }
 
-/* Component `i`, which the recording has in use. Takes its bit out of *used when its registers are as
- * in a program that never touched them and this processor does not have it. */
+/* Component `i`, which the recording has in use. Takes its bit out of *used when its registers are
+ * as in a program that never touched them and this processor does not have it. */
 static int convert_component(const struct feed_xsave_layout *from,
                              const struct feed_xsave_layout *to, unsigned i, const uint8_t *image,
                              size_t size_bytes, uint8_t *dest, uint64_t *used)

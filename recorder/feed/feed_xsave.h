@@ -39,9 +39,9 @@ void feed_xsave_layout_of_trace(const struct rrt_header *header, struct feed_xsa
 
 /*
  * Replaces `out` with an image of to->size_bytes. `image` is 512 bytes (FXSAVE) or a whole XSAVE
- * area; it is untrusted. A component in its initial state stays marked so. -WETDBG_ERR_UNSUPPORTED if
- * a component in use does not exist here; -WETDBG_ERR_CORRUPT if `image` is too short for what it
- * claims to hold; -ENOMEM.
+ * area; it is untrusted. A component in its initial state stays marked so. -WETDBG_ERR_UNSUPPORTED
+ * if a component in use does not exist here; -WETDBG_ERR_CORRUPT if `image` is too short for what
+ * it claims to hold; -ENOMEM.
  */
 int feed_xsave_convert(const struct feed_xsave_layout *from, const struct feed_xsave_layout *to,
                        const uint8_t *image, size_t size_bytes, struct wd_buf *out);

@@ -36,8 +36,8 @@
  *    destination's own old value). Exactly one applies, by ins_condition_holds(info->condition,
  *    ...), or by the slots of an execution (ins_skipped_flow()).
  *  - What control flow depends on is a flow without definitions, marked INS_FLOW_BRANCH.
- *  - Places are the pieces below, and a flow is as precise as its sets; only copies (INS_FLOW_COPIES)
- *    say for each byte where it comes from.
+ *  - Places are the pieces below, and a flow is as precise as its sets; only copies
+ *    (INS_FLOW_COPIES) say for each byte where it comes from.
  */
 #ifndef RECORDER_INSN_INSN_H
 #define RECORDER_INSN_INSN_H
@@ -226,8 +226,8 @@ enum ins_flow_kind {
     /* Like INS_FLOW_COPY, but what lies above the source's bytes are copies of its highest bit
      * (movsx, cdqe and kin). */
     INS_FLOW_SIGN_COPY = 1 << 6,
-    /* Like INS_FLOW_COPY, but the source's bytes come in the opposite order (bswap, movbe). A flow is
-     * one kind of copy at most. */
+    /* Like INS_FLOW_COPY, but the source's bytes come in the opposite order (bswap, movbe). A flow
+     * is one kind of copy at most. */
     INS_FLOW_REVERSED_COPY = 1 << 7,
 };
 
@@ -243,8 +243,8 @@ struct ins_flow {
     uint8_t mem_may_defs;
     uint8_t mem_uses;
     uint8_t kinds; /* enum ins_flow_kind */
-    /* Of a copy: bytes of the source, which pieces do not tell (eax from rax). 0 if it is no copy or
-     * has no source that is a memory operand, a general or a vector register. */
+    /* Of a copy: bytes of the source, which pieces do not tell (eax from rax). 0 if it is no copy
+     * or has no source that is a memory operand, a general or a vector register. */
     uint8_t copy_bytes;
     /* Bit r: of general register r in value_uses only bytes 0..3 are used. */
     uint16_t halves;
@@ -347,8 +347,8 @@ static inline size_t ins_info_bytes(const struct ins_info *info)
 
 /*
  * Decodes the instruction at `code`, of which `len` bytes may be read, as if at address `pc`.
- * `code` is untrusted. Returns 0, or -WETDBG_ERR_CORRUPT when the bytes are no instruction or are cut
- * short by `len`; *out is written only on success. Thread-safe; needs no set-up.
+ * `code` is untrusted. Returns 0, or -WETDBG_ERR_CORRUPT when the bytes are no instruction or are
+ * cut short by `len`; *out is written only on success. Thread-safe; needs no set-up.
  */
 int ins_decode(const uint8_t *code, size_t len, uint64_t pc, struct ins_info *out);
 

@@ -401,7 +401,8 @@ static void logic(uint64_t value, const struct width *w, struct ins_eval_result 
     finish(result, value & w->mask, 0, INS_RFLAG_CF | INS_RFLAG_OF, w);
 }
 
-/* A count of 0 leaves the flags as they were; larger ones leave OF undefined, and CF beyond the width. */
+/* A count of 0 leaves the flags as they were; larger ones leave OF undefined, and CF beyond the
+ * width. */
 static void shift(const struct ins_eval *eval, uint64_t a, uint64_t count, const struct width *w,
                   struct ins_eval_result *result)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What an integer instruction computes: the processor's results, from any values of its operands. So it can be
- * told what an executed instruction would have made of another value.
+ * What an integer instruction computes: the processor's results, from any values of its operands.
+ * So it can be told what an executed instruction would have made of another value.
  *
- * Not all instructions are known here, but all that compilers make of arithmetic on integers. What moves
- * bytes only (INS_FLOW_COPIES) is not: its flow says it all.
+ * Not all instructions are known here, but all that compilers make of arithmetic on integers. What
+ * moves bytes only (INS_FLOW_COPIES) is not: its flow says it all.
  */
 #ifndef RECORDER_INSN_INSN_EVAL_H
 #define RECORDER_INSN_INSN_EVAL_H
@@ -32,8 +32,8 @@ enum ins_eval_kind {
     INS_EVAL_IMMEDIATE,
 };
 
-/* Where a value is before, or after, the instruction: `bytes` (1, 2, 4, 8) of a general register from byte
- * `first` on, or of memory. A result of 4 bytes in a register clears the upper ones. */
+/* Where a value is before, or after, the instruction: `bytes` (1, 2, 4, 8) of a general register
+ * from byte `first` on, or of memory. A result of 4 bytes in a register clears the upper ones. */
 struct ins_eval_place {
     uint8_t kind; /* enum ins_eval_kind */
     uint8_t gpr, first;
@@ -63,14 +63,16 @@ struct ins_eval_result {
 /* False if the bytes are no instruction that is known here. `code` is untrusted. */
 bool ins_eval_make(const uint8_t *code, size_t len, struct ins_eval *out);
 
-/* What it computes of inputs, which are cut to their places' sizes, and flags. False if it would fault, or leaves its result as it was. */
+/* What it computes of inputs, which are cut to their places' sizes, and flags. False if it would
+ * fault, or leaves its result as it was. */
 bool ins_eval_run(const struct ins_eval *eval, const uint64_t inputs[INS_EVAL_INPUTS],
                   uint64_t flags, struct ins_eval_result *result);
 
 /*
- * How many of the lowest bytes of input `i` are determined by as many of the lowest bytes of the first result, of which
- * the lowest `bytes` are known, whatever the value: addition and what is like it, for which the other inputs are as they were. 0: none;
- * several of its values may give one result.
+ * How many of the lowest bytes of input `i` are determined by as many of the lowest bytes of the
+ * first result, of which the lowest `bytes` are known, whatever the value: addition and what is
+ * like it, for which the other inputs are as they were. 0: none; several of its values may give one
+ * result.
  */
 unsigned ins_eval_determined(const struct ins_eval *eval, unsigned i,
                              const uint64_t inputs[INS_EVAL_INPUTS], unsigned bytes);

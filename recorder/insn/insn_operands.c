@@ -414,7 +414,8 @@ static unsigned vector_first_byte(const struct ins_work *work, unsigned i)
         return i == 0 ? 8 : 0;
     case ZYDIS_MNEMONIC_MOVHLPS:
         return i == 1 ? 8 : 0;
-    case ZYDIS_MNEMONIC_VMOVHPS: /* a store has two operands; a load keeps the second one's low half */
+    /* a store has two operands; a load keeps the second one's low half */
+    case ZYDIS_MNEMONIC_VMOVHPS:
     case ZYDIS_MNEMONIC_VMOVHPD:
         return i == 1 && work->zi->operand_count_visible == 2 ? 8 : 0;
     default:

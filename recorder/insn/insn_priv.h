@@ -31,7 +31,8 @@ bool ins_add_read(struct ins_regset *set, ZydisRegister reg, unsigned first, uns
 /* The locations of an EFLAGS mask. */
 void ins_add_flags(struct ins_regset *set, uint32_t mask);
 
-/* Operand `i` (register or memory) as a use or as a definition of a flow. Immediates add nothing. */
+/* Operand `i` (register or memory) as a use or as a definition of a flow. Immediates add
+ * nothing. */
 void ins_use_operand(struct ins_work *work, struct ins_flow *flow, unsigned i);
 void ins_def_operand(struct ins_work *work, struct ins_flow *flow, unsigned i);
 /* The same definition, but as one that perhaps does not happen. */

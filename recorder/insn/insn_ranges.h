@@ -10,8 +10,8 @@ struct ins_range {
     uint64_t size_bytes;
 };
 
-/* The flow of a cmov that did not apply, as a bit of ins_flow.kinds: `slots` are those of its execution, whose last
- * one says whether it took its operand. 0 for other instructions. */
+/* The flow of a cmov that did not apply, as a bit of ins_flow.kinds: `slots` are those of its
+ * execution, whose last one says whether it took its operand. 0 for other instructions. */
 static inline unsigned ins_skipped_flow(const struct ins_info *info, const uint64_t *slots)
 {
     if (!(info->flags & INS_IS_CMOV))
@@ -28,9 +28,10 @@ unsigned ins_slot_count(const struct ins_info *info);
 /*
  * The ranges of memory operand `operand`, in the order of its elements. `slots` are those of the
  * instruction's execution, from its first operand on: one address per operand; behind those of a
- * rep instruction rcx before, rcx after, and the first operand's address after; behind the
- * address of an operand with a VSIB index the 64-byte images of index and mask (of a mask register: 8
- * bytes of it). Returns how many: 1, of VSIB those lanes that the mask chooses, perhaps 0. A rep instruction that did nothing has an empty one.
+ * rep instruction rcx before, rcx after, and the first operand's address after; behind the address
+ * of an operand with a VSIB index the 64-byte images of index and mask (of a mask register: 8 bytes
+ * of it). Returns how many: 1, of VSIB those lanes that the mask chooses, perhaps 0. A rep
+ * instruction that did nothing has an empty one.
  */
 unsigned ins_operand_ranges(const struct ins_info *info, unsigned operand, const uint64_t *slots,
                             struct ins_range ranges[INS_RANGES_MAX]);

@@ -278,7 +278,8 @@ static void bit_field_flow(struct ins_work *work)
     ins_add_read(&flow->value_uses, work->ops[0].reg.value, 0, 16);
 }
 
-/* vp2intersectd, vp2intersectq: the mask that is named is one of a pair, 2n and 2n + 1, and both are written. */
+/* vp2intersectd, vp2intersectq: the mask that is named is one of a pair, 2n and 2n + 1, and both
+ * are written. */
 static void intersect_flow(struct ins_work *work)
 {
     struct ins_flow *flow = ins_flow_generic(work);

@@ -131,7 +131,8 @@ int rec_locate_rr(char **path)
         "WETDBG_RR=/path/to/rr names one outside PATH");
 }
 
-/* Where the preload lies, seen from the folder of the program's file, and from that of libwetdbg.so. */
+/* Where the preload lies, seen from the folder of the program's file, and from that of
+ * libwetdbg.so. */
 static const char *const from_program[] = {
     "../lib/wetdbg", "../lib/x86_64-linux-gnu/wetdbg", "../lib64/wetdbg", "../recorder/ticks", NULL,
 };

@@ -13,7 +13,8 @@
 #include "recorder/ticks/protocol.h"
 #include <wetdbg/errors.h>
 
-/* How far apart the copies of one signal to a group may arrive here and in rr, on a busy machine. */
+/* How far apart the copies of one signal to a group may arrive here and in rr, on a busy
+ * machine. */
 #define COPIES_APART_MS 250
 
 static const int passed[] = TCK_PASSED_SIGNALS;

@@ -318,8 +318,9 @@ int wetdbg_record(const struct wetdbg_record_options *options, char *const argv[
         found.is_software_ticks = run.is_software;
         err = judge(&run, status, &found);
     }
-    /* Without the processor's answers a few instructions are refused; without sums (no room for them) the recording
-     * is as good as one that rr made alone; without a mark (no HOME) it counts as somebody else's. */
+    /* Without the processor's answers a few instructions are refused; without sums (no room for
+     * them) the recording is as good as one that rr made alone; without a mark (no HOME) it counts
+     * as somebody else's. */
     if (!err)
         rec_processor_write(found.trace_dir);
     if (!err && rec_sums_write(found.trace_dir) == 0)

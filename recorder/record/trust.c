@@ -24,8 +24,8 @@
 
 /* ---- the key ---- */
 
-/* rr's directories are open to the group where umask is 002. What others may have put there meanwhile is
- * theirs, and counts for nothing. */
+/* rr's directories are open to the group where umask is 002. What others may have put there
+ * meanwhile is theirs, and counts for nothing. */
 static void close_to_others(int dir_fd)
 {
     struct stat st;

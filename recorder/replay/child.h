@@ -7,9 +7,10 @@
 #include "recorder/replay/host.h"
 
 /*
- * What the child gets: file n at AGT_FILES_FD_BASE + n, then code, shared memory and probes' context, which stay,
- * then two that go when they have been mapped. It cannot write to any of them but the context (by a mapping): whatever
- * it becomes, the code cache holds what the supervisor put there.
+ * What the child gets: file n at AGT_FILES_FD_BASE + n, then code, shared memory and probes'
+ * context, which stay, then two that go when they have been mapped. It cannot write to any of them
+ * but the context (by a mapping): whatever it becomes, the code cache holds what the supervisor put
+ * there.
  */
 enum {
     REP_GIVEN_CODE,
@@ -27,7 +28,8 @@ struct rep_given {
     int *moved; /* room for the child */
 };
 
-/* `blob`: a file with the agent. 0, or a negative error, told; rep_given_fini() is due in any case. */
+/* `blob`: a file with the agent. 0, or a negative error, told; rep_given_fini() is due in any
+ * case. */
 int rep_given_make(struct rep_given *given, const struct rep_host *host,
                    const struct rep_engine_setup *setup, int blob);
 void rep_given_fini(struct rep_given *given);
@@ -35,8 +37,9 @@ void rep_given_fini(struct rep_given *given);
 /* Lets a child have so many files. 0, or a negative error, told. */
 int rep_limit_files(size_t count);
 
-/* In the child of `parent`. The filter is filters[1], which allows copies, if a listener for them could be sent to
- * `socket`; negative: none is wanted. What fails ends the child with an enum agt_status. */
+/* In the child of `parent`. The filter is filters[1], which allows copies, if a listener for them
+ * could be sent to `socket`; negative: none is wanted. What fails ends the child with an enum
+ * agt_status. */
 __attribute__((noreturn)) void rep_child_run(const struct rep_host *host,
                                              const struct rep_given *given,
                                              const struct rep_filter filters[2], pid_t parent,

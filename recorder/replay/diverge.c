@@ -198,7 +198,8 @@ int rep_on_unsupported(struct rep_engine *engine)
     }
 }
 
-/* Whether the program came to an instruction that is illegal here and was not where it was recorded. */
+/* Whether the program came to an instruction that is illegal here and was not where it was
+ * recorded. */
 static bool lacks_instruction(const struct rep_engine *engine)
 {
     const struct rep_turn *turn = &engine->host.turn;

@@ -58,9 +58,9 @@ static struct agt_view *view_find(const struct rep_pages *pages, uint64_t addres
 }
 
 /*
- * A page as rep_engine_prepare()'s caller knows it: 0 or a reason, as fetch_page(); negative if it has
- * to be asked for. That is so where the agent has to guard it, and once in each view, for the agent
- * to know that there is code.
+ * A page as rep_engine_prepare()'s caller knows it: 0 or a reason, as fetch_page(); negative if it
+ * has to be asked for. That is so where the agent has to guard it, and once in each view, for the
+ * agent to know that there is code.
  */
 static int page_known(struct rep_pages *pages, uint64_t address, uint8_t *page, unsigned *flags)
 {
@@ -486,8 +486,8 @@ int rep_engine_prepare(struct rep_engine *engine, rep_page_fn page, void *arg, c
     return err ? err : work_ahead(engine, page, arg);
 }
 
-/* Where expected code is reached that was not there before, more of it will have come. Its pages are as they
- * are now, so they are asked for. */
+/* Where expected code is reached that was not there before, more of it will have come. Its pages
+ * are as they are now, so they are asked for. */
 static int look_again(struct rep_engine *engine, uint64_t pc)
 {
     if (!engine->looks_left || !dbi_is_missing(engine->dbi, pc))
@@ -535,7 +535,8 @@ int rep_on_translate(struct rep_engine *engine, bool *done)
     return 0;
 }
 
-/* What the replayee says of addresses and fragments is its own affair; it only has to be bounded. */
+/* What the replayee says of addresses and fragments is its own affair; it only has to be
+ * bounded. */
 static int jumps_take(struct rep_engine *engine)
 {
     struct rep_turn *turn = &engine->host.turn;
@@ -827,7 +828,8 @@ void rep_engine_ring_half(struct rep_engine *engine, unsigned half)
     engine->ring_off = (half & 1) * (AGT_RING_BYTES / 2);
 }
 
-/* Nothing that the replayee can write says where the ring is; but what is in it may change while it is read. */
+/* Nothing that the replayee can write says where the ring is; but what is in it may change while it
+ * is read. */
 const uint64_t *rep_engine_ring(const struct rep_engine *engine, size_t *bytes)
 {
     uint32_t used = (uint32_t)engine->host.turn.r15 - ring_start(engine);

@@ -33,8 +33,8 @@ struct rep_engine_setup {
     bool ticks;  /* entries have ticks to be compared */
     bool values; /* DBI_COLLECT: results too; see dbi_value_words() */
     bool probes; /* places of asynchronous events have to be searched */
-    /* The program is known to mean no harm. Else there is a wall (recorder/dbi/wall.c): it can neither read nor
-     * write what is ours in its process, and runs some tens of percent slower. */
+    /* The program is known to mean no harm. Else there is a wall (recorder/dbi/wall.c): it can
+     * neither read nor write what is ours in its process, and runs some tens of percent slower. */
     bool is_trusted;
     const struct rep_span *spans; /* addresses that the program ever uses: sorted, disjoint */
     size_t span_count;
@@ -82,8 +82,9 @@ enum rep_stop {
  * Runs on until `limit` more instructions would be exceeded, at the first fragment where stopping
  * is possible (some instructions later at most), or the end. With `exact` it stops at the very
  * instruction; -EAGAIN if it ran past it, then rep_engine_reset and the same run again succeed (or
- * say -EAGAIN again, a few times at most). Errors: -WETDBG_ERR_DIVERGED, -WETDBG_ERR_UNSUPPORTED, -WETDBG_ERR_MACHINE, -WETDBG_ERR_INTERRUPTED
- * and those of the source; after one only rep_engine_free is allowed.
+ * say -EAGAIN again, a few times at most). Errors: -WETDBG_ERR_DIVERGED, -WETDBG_ERR_UNSUPPORTED,
+ * -WETDBG_ERR_MACHINE, -WETDBG_ERR_INTERRUPTED and those of the source; after one only
+ * rep_engine_free is allowed.
  */
 int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, uint64_t limit,
                    bool exact, enum rep_stop *why);
@@ -97,10 +98,11 @@ int rep_engine_reset(struct rep_engine *engine);
 
 /*
  * Tells the engine what is known beforehand, so that the replayee need not ask. To be called from a
- * source's `next`, when all entries given before have been taken and no code has run since the reset.
+ * source's `next`, when all entries given before have been taken and no code has run since the
+ * reset.
  *  - Finds out which translations still hold, as would be done before the first fragment, but with
- *    pages that the caller has: `page` gives what is at `address` in a view of the replayee, or NULL
- *    if it does not know (then it is asked for). What is in a view is the replayee's word.
+ *    pages that the caller has: `page` gives what is at `address` in a view of the replayee, or
+ *    NULL if it does not know (then it is asked for). What is in a view is the replayee's word.
  *  - Translates the code at the addresses that will be run. Those where the program could not run
  *    code now, or may write to it, are left until they are reached; then so is what else has come.
  *    Until the next reset other code is translated only when it is reached.
@@ -143,18 +145,19 @@ int rep_engine_views(struct rep_engine *engine, const struct agt_view **views, s
 typedef int (*rep_line_fn)(void *arg, uint64_t address, const uint8_t *bytes);
 int rep_engine_lines(struct rep_engine *engine, rep_line_fn fn, void *arg);
 
-/* Runs from now on fill this half of the ring (0, at first, or 1), so that what the last run left in the
- * other one can be read meanwhile. Each takes some 400 MB. */
+/* Runs from now on fill this half of the ring (0, at first, or 1), so that what the last run left
+ * in the other one can be read meanwhile. Each takes some 400 MB. */
 void rep_engine_ring_half(struct rep_engine *engine, unsigned half);
 
-/* The ring as filled by the last run (DBI_COLLECT): u64 words; a record is a word as agt_ring_word()
- * has it, then those of its slots. Borrowed until the next run that fills the same half. */
+/* The ring as filled by the last run (DBI_COLLECT): u64 words; a record is a word as
+ * agt_ring_word() has it, then those of its slots. Borrowed until the next run that fills the same
+ * half. */
 const uint64_t *rep_engine_ring(const struct rep_engine *engine, size_t *bytes);
 
 /*
- * Calls back for each indirect jump (not calls, not returns) and target that it has gone to in any run of
- * this engine, once, ordered by jump and target. A target may be an address where no code is. Stops at
- * a non-zero result of `fn` and returns it. Errors: -ENOMEM, -WETDBG_ERR_MACHINE.
+ * Calls back for each indirect jump (not calls, not returns) and target that it has gone to in any
+ * run of this engine, once, ordered by jump and target. A target may be an address where no code
+ * is. Stops at a non-zero result of `fn` and returns it. Errors: -ENOMEM, -WETDBG_ERR_MACHINE.
  */
 typedef int (*rep_jump_fn)(void *arg, uint64_t jump, uint64_t target);
 int rep_engine_jumps(struct rep_engine *engine, rep_jump_fn fn, void *arg);

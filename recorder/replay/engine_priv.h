@@ -75,13 +75,15 @@ int rep_on_fault_record(struct rep_engine *engine);
 
 /* wall_faults.c */
 
-/* The granule in which the wall was met, as a page of its table; REP_WALL_NONE: the fault is another one. */
+/* The granule in which the wall was met, as a page of its table; REP_WALL_NONE: the fault is
+ * another one. */
 #define REP_WALL_NONE UINT64_MAX
 uint64_t rep_wall_granule(const struct rep_host *host, const struct agt_fault *fault);
 
 /*
- * Makes the fault in the mailbox what the program has to see. Bits of an address above 47 are not looked at: one that is
- * not canonical may be taken for one of ours, and has a fault of its own. 0 or -WETDBG_ERR_MACHINE.
+ * Makes the fault in the mailbox what the program has to see. Bits of an address above 47 are not
+ * looked at: one that is not canonical may be taken for one of ours, and has a fault of its own. 0
+ * or -WETDBG_ERR_MACHINE.
  */
 int rep_wall_fault(struct rep_engine *engine, const struct dbi_fault *at, uint64_t granule);
 

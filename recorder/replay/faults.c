@@ -22,7 +22,8 @@ bool rep_is_canonical(uint64_t address)
     return address < 0x800000000000ull || address >= 0xffff800000000000ull;
 }
 
-/* The ring record at offset `at` of the shared memory becomes that of the instructions that were executed. */
+/* The ring record at offset `at` of the shared memory becomes that of the instructions that were
+ * executed. */
 static int ring_cut(struct rep_engine *engine, const struct dbi_fragment *head, uint64_t at)
 {
     if (at < AGT_RING_OFF ||
@@ -33,8 +34,9 @@ static int ring_cut(struct rep_engine *engine, const struct dbi_fragment *head, 
     return 0;
 }
 
-/* Only the first `count` instructions of an execution that was counted were executed. Collecting, `r15` is behind
- * its record; *more: what comes to r15 as another takes its place, but for the instructions. */
+/* Only the first `count` instructions of an execution that was counted were executed. Collecting,
+ * `r15` is behind its record; *more: what comes to r15 as another takes its place, but for the
+ * instructions. */
 static int execution_cut(struct rep_engine *engine, const struct dbi_fragment *fragment,
                          unsigned count, uint64_t r15, uint64_t *more)
 {
@@ -212,8 +214,9 @@ static uint64_t segment_base(const struct rep_engine *engine, const struct ins_m
     return mem->flags & INS_MEM_GS ? engine->host.turn.gs_base : 0;
 }
 
-/* The record says: no elements, registers as they began. Of its three last slots the first is how many
- * there were to do, the second what was left, the third where the first operand's register came to. */
+/* The record says: no elements, registers as they began. Of its three last slots the first is how
+ * many there were to do, the second what was left, the third where the first operand's register
+ * came to. */
 int rep_on_fault_record(struct rep_engine *engine)
 {
     const struct rep_turn *turn = &engine->host.turn;
@@ -242,9 +245,9 @@ int rep_on_fault_record(struct rep_engine *engine)
 }
 
 /*
- * A scatter that faults has perhaps stored some lanes, and goes on with the others if a handler mends the
- * cause. Replay does the same, but whoever asks what was stored would find no execution that stored the
- * first ones.
+ * A scatter that faults has perhaps stored some lanes, and goes on with the others if a handler
+ * mends the cause. Replay does the same, but whoever asks what was stored would find no execution
+ * that stored the first ones.
  */
 static int scatter_refuse(const struct rep_engine *engine, const struct dbi_fault *fault)
 {

@@ -50,8 +50,8 @@ static int ways_add(scmp_filter_ctx filter, const struct way *ways, size_t count
     return err;
 }
 
-/* Only what the agent does, in just that form. Descriptors below 64 are closed, and those of the recording's files
- * follow. */
+/* Only what the agent does, in just that form. Descriptors below 64 are closed, and those of the
+ * recording's files follow. */
 static int rules_add(scmp_filter_ctx filter, uint32_t code_fd)
 {
     const int data = PROT_READ | PROT_WRITE, own = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
@@ -117,7 +117,8 @@ int rep_filter_make(struct rep_filter *filter, uint32_t code_fd, bool probes)
 
 int rep_filter_listen(void)
 {
-#define LOAD(field)            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define OFFSET(field)          offsetof(struct seccomp_data, field)
+#define LOAD(field)            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OFFSET(field))
 #define BRANCH(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (yes), (no))
     struct sock_filter code[] = {
         /* 0 */ LOAD(arch),
@@ -132,6 +133,7 @@ int rep_filter_listen(void)
     };
 #undef BRANCH
 #undef LOAD
+#undef OFFSET
     struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         return -errno;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a replayee may ask of the kernel. It is treated as enemy code: whatever is in it, it can compute, and
- * change its own memory.
+ * What a replayee may ask of the kernel. It is treated as enemy code: whatever is in it, it can
+ * compute, and change its own memory.
  */
 #ifndef RECORDER_REPLAY_FILTER_H
 #define RECORDER_REPLAY_FILTER_H
@@ -17,15 +17,16 @@ struct rep_filter {
 };
 
 /*
- * `code_fd` is the first of three descriptors, behind those of the recording's files: the code cache's, and
- * with `probes` the shared memory's and the probes' context. Without, there is no way to another process.
- * -WETDBG_ERR_MACHINE if it cannot be made.
+ * `code_fd` is the first of three descriptors, behind those of the recording's files: the code
+ * cache's, and with `probes` the shared memory's and the probes' context. Without, there is no way
+ * to another process. -WETDBG_ERR_MACHINE if it cannot be made.
  */
 int rep_filter_make(struct rep_filter *filter, uint32_t code_fd, bool probes);
 
 /*
- * For the replayee itself, before the filter above: its copies and their parent-death signals shall wait for the
- * supervisor's word (probe.c). The listener's descriptor, or -errno. Nothing else is refused, so it can be sent on.
+ * For the replayee itself, before the filter above: its copies and their parent-death signals shall
+ * wait for the supervisor's word (probe.c). The listener's descriptor, or -errno. Nothing else is
+ * refused, so it can be sent on.
  */
 int rep_filter_listen(void);
 

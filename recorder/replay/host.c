@@ -115,7 +115,8 @@ static int spans_reset(struct rep_host *host, const struct rep_engine_setup *set
     return 0;
 }
 
-/* The agent's area and, in whole granules, what has to lie before and behind it if there is a wall. */
+/* The agent's area and, in whole granules, what has to lie before and behind it if there is a
+ * wall. */
 static struct rep_room area_room(const struct rep_host *host)
 {
     if (!host->has_wall)
@@ -398,7 +399,8 @@ void rep_host_stop(struct rep_host *host)
 
 /* ---- turns ---- */
 
-/* The replayee stays a zombie until rep_host_stop(): its number, and its group's, are nobody else's until then. */
+/* The replayee stays a zombie until rep_host_stop(): its number, and its group's, are nobody else's
+ * until then. */
 int rep_host_check(const struct rep_host *host)
 {
     siginfo_t info = {0};
@@ -457,7 +459,8 @@ static void look_at_load(struct rep_host *host, uint64_t now)
     host->load_next = now + (patient ? LOAD_FREE : LOAD_BUSY);
 }
 
-/* A replayee that asks and asks is as busy as one that does not: the flag is looked at in any case. */
+/* A replayee that asks and asks is as busy as one that does not: the flag is looked at in any
+ * case. */
 int rep_host_wait(struct rep_host *host, const volatile sig_atomic_t *flag, bool at_once)
 {
     uint32_t *turn = &host->ctx->mail.turn;

@@ -45,8 +45,8 @@ void rep_host_stop(struct rep_host *host);
 /*
  * A probe is a copy of the replayee as it stands, that may run on while the replayee itself waits.
  * `probe` shares everything with `host` but the process and the context; what the probe counts and
- * logs is its own. It must be stopped before `host` is used again. -WETDBG_ERR_MACHINE also if this machine has
- * no way to watch over copies.
+ * logs is its own. It must be stopped before `host` is used again. -WETDBG_ERR_MACHINE also if this
+ * machine has no way to watch over copies.
  */
 int rep_host_probe_start(struct rep_host *host, struct rep_host *probe,
                          const volatile sig_atomic_t *flag);
@@ -57,7 +57,8 @@ bool rep_listener_send(int socket);
 /* What the child has sent; -errno also if that was nothing. */
 int rep_listener_receive(int socket);
 
-/* 0, or -WETDBG_ERR_MACHINE, told: somebody in the host tried to copy itself when nobody had asked for it. */
+/* 0, or -WETDBG_ERR_MACHINE, told: somebody in the host tried to copy itself when nobody had asked
+ * for it. */
 int rep_listener_check(const struct rep_host *host);
 
 /* ---- host.c ---- */
@@ -66,17 +67,18 @@ int rep_listener_check(const struct rep_host *host);
 int rep_host_check(const struct rep_host *host);
 
 /*
- * Gives the turn to the agent, with what host->turn says; waits for its next request, which host->turn
- * then has; or does both. -WETDBG_ERR_MACHINE if the replayee dies, -WETDBG_ERR_INTERRUPTED if *flag is set: always if
- * `at_once`, else only if the replayee takes long. (Who has a question to it that does not run the program wants the
- * answer, even though the run before was interrupted.)
+ * Gives the turn to the agent, with what host->turn says; waits for its next request, which
+ * host->turn then has; or does both. -WETDBG_ERR_MACHINE if the replayee dies,
+ * -WETDBG_ERR_INTERRUPTED if *flag is set: always if `at_once`, else only if the replayee takes
+ * long. (Who has a question to it that does not run the program wants the answer, even though the
+ * run before was interrupted.)
  */
 void rep_host_send(struct rep_host *host);
 int rep_host_exchange(struct rep_host *host, const volatile sig_atomic_t *flag, bool at_once);
 int rep_host_wait(struct rep_host *host, const volatile sig_atomic_t *flag, bool at_once);
 
-/* Room to be found: `bytes` from a multiple of `align` on, and `margin` bytes before and behind in which
- * nothing is. */
+/* Room to be found: `bytes` from a multiple of `align` on, and `margin` bytes before and behind in
+ * which nothing is. */
 struct rep_room {
     uint64_t bytes, align, margin;
 };
@@ -84,8 +86,8 @@ struct rep_room {
 /* The same for a region of the code cache: alone in its granule if there is a wall. */
 uint64_t rep_host_place_region(struct rep_host *host, uint64_t near);
 
-/* With a wall: whether memory that the program ever uses is in the granule of `address`, so that nothing of
- * ours is there or ever will be. */
+/* With a wall: whether memory that the program ever uses is in the granule of `address`, so that
+ * nothing of ours is there or ever will be. */
 bool rep_host_is_programs(const struct rep_host *host, uint64_t address);
 
 #endif

@@ -15,10 +15,10 @@
 #include <wetdbg/errors.h>
 
 /*
- * rep_keeper_code(page, parent, group) is alone in its page, unmaps all others, and uses registers only. It waits
- * for SIGTERM, which comes when the thread that started it ends, or from anybody; the supervisor is gone when the
- * parent is another. Only then, and only if it is in the group (the supervisor puts it there before the first copy is
- * made), it kills the group, itself included.
+ * rep_keeper_code(page, parent, group) is alone in its page, unmaps all others, and uses registers
+ * only. It waits for SIGTERM, which comes when the thread that started it ends, or from anybody;
+ * the supervisor is gone when the parent is another. Only then, and only if it is in the group (the
+ * supervisor puts it there before the first copy is made), it kills the group, itself included.
  */
 __asm__(".pushsection .text.rep_keeper, \"ax\", @progbits\n"
         ".balign 4096\n"

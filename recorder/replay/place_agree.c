@@ -13,8 +13,8 @@
 #include "recorder/replay/engine_priv.h"
 #include <wetdbg/errors.h>
 
-/* The entry whose place is asked for, which is the next one to be taken: 0, or what draining the log gives, or
- * -WETDBG_ERR_MACHINE. */
+/* The entry whose place is asked for, which is the next one to be taken: 0, or what draining the
+ * log gives, or -WETDBG_ERR_MACHINE. */
 static int asked_entry(struct rep_engine *engine, const struct evq_entry **entry)
 {
     int err = rep_log_drain(engine);
@@ -283,7 +283,8 @@ int rep_on_place_rep(struct rep_engine *engine)
     return 0;
 }
 
-/* The agent takes a part of a rep instruction back, which was no place: part and rest are one execution. */
+/* The agent takes a part of a rep instruction back, which was no place: part and rest are one
+ * execution. */
 int rep_on_place_undo(struct rep_engine *engine)
 {
     struct rep_turn *turn = &engine->host.turn;

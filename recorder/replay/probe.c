@@ -2,21 +2,24 @@
 /*
  * Copies of the replayee.
  *
- * The replayee clones itself, since only the kernel can copy a process cheaply; but what is in it is enemy code, and
- * a process that may clone may do so for ever. So a second seccomp filter sends each clone to the supervisor as a
- * notification, where it waits. It is let through when the supervisor has asked for it, once; at any other time
- * it is an error. Without the supervisor the call fails.
+ * The replayee clones itself, since only the kernel can copy a process cheaply; but what is in it
+ * is enemy code, and a process that may clone may do so for ever. So a second seccomp filter sends
+ * each clone to the supervisor as a notification, where it waits. It is let through when the
+ * supervisor has asked for it, once; at any other time it is an error. Without the supervisor the
+ * call fails.
  *
  *     supervisor                    replayee                         copy
  *     starts the keeper, once
  *     AGT_CMD_FORK ---------------> clone (waits)
- *     that one may go on ---------> clone returns ---------------->  prctl(PR_SET_PDEATHSIG, SIGKILL) (waits)
+ *     that one may go on ---------> clone returns ---------------->  prctl(PR_SET_PDEATHSIG,
+ *                                                                    SIGKILL) (waits)
  *     this is who waits: pidfd ------------------------------------> goes on
  *     waits for the answer <------- "done"
  *     waits for the copy's turn <----------------------------------- "ready"
  *
- * So nothing that the replayee writes says which process the copy is: the kernel says who waits, and that it is a
- * child of ours. What else could not be trusted is the copy's death signal: the keeper makes up for it (keeper.h).
+ * So nothing that the replayee writes says which process the copy is: the kernel says who waits,
+ * and that it is a child of ours. What else could not be trusted is the copy's death signal: the
+ * keeper makes up for it (keeper.h).
  */
 #include <errno.h>
 #include <linux/seccomp.h>

@@ -2,10 +2,10 @@
 /*
  * What replayee and supervisor tell each other when the turn passes.
  *
- * The mailbox and the context lie in memory that the replayee can write at any moment, also when it is not
- * its turn. So the supervisor reads them once, when it gets the turn, into a struct rep_turn of its own; it
- * looks at nothing else, makes its changes there, and they are written back when it gives the turn away.
- * What it alone decides (below) is written and never read.
+ * The mailbox and the context lie in memory that the replayee can write at any moment, also when it
+ * is not its turn. So the supervisor reads them once, when it gets the turn, into a struct rep_turn
+ * of its own; it looks at nothing else, makes its changes there, and they are written back when it
+ * gives the turn away. What it alone decides (below) is written and never read.
  */
 #ifndef RECORDER_REPLAY_TURN_H
 #define RECORDER_REPLAY_TURN_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The program is about to use an address where something of ours is, or next to it (recorder/dbi/wall.c): it gets the
- * fault of an address where nothing is mapped.
+ * The program is about to use an address where something of ours is, or next to it
+ * (recorder/dbi/wall.c): it gets the fault of an address where nothing is mapped.
  */
 #include <string.h>
 
@@ -93,8 +93,9 @@ static bool walled_find(const struct rep_engine *engine, const struct ins_info *
 }
 
 /*
- * Which byte of a wide operand a fault names is the processor's choice, and an operand that is not aligned as it
- * has to be is another fault: what was recorded of this instruction tells, as far as it can be true.
+ * Which byte of a wide operand a fault names is the processor's choice, and an operand that is not
+ * aligned as it has to be is another fault: what was recorded of this instruction tells, as far as
+ * it can be true.
  */
 static void fault_settle(struct rep_engine *engine, uint64_t pc, unsigned operand_bytes)
 {

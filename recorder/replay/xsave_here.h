@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where this processor puts AVX-512 into an XSAVE image of the standard form: Intel's and AMD's differ. */
+/* Where this processor puts AVX-512 into an XSAVE image of the standard form: Intel's and AMD's
+ * differ. */
 #ifndef RECORDER_REPLAY_XSAVE_HERE_H
 #define RECORDER_REPLAY_XSAVE_HERE_H
 
 #include "common/cpuid.h"
 #include "recorder/agent/in_use.h"
 
-/* Into `off` what agt_xs_layout_standard() takes: zeros where the system has no AVX-512. Up to where the settled components
- * go is returned. */
+/* Into `off` what agt_xs_layout_standard() takes: zeros where the system has no AVX-512. Up to
+ * where the settled components go is returned. */
 static inline uint32_t rep_xsave_here(uint16_t off[3])
 {
     const uint32_t image_bytes = wd_cpuid_ask(0xd, 0).ebx;

@@ -266,18 +266,19 @@ const char *rrt_trace_dir(const struct wetdbg_recording *trace);
 int rrt_trace_dir_fd(const struct wetdbg_recording *trace); /* stays the trace's: do not close */
 
 /*
- * Reads the next frame into *frame. 1: a frame; 0: the end of the recording, where all streams
- * end together; or an error: -WETDBG_ERR_CORRUPT, -WETDBG_ERR_VERSION, -WETDBG_ERR_UNSUPPORTED (a frame with
- * more memory than we load), -ENOMEM, -EIO. After an error only rrt_rewind() and wetdbg_recording_close() are
- * of use. What the frame points to is borrowed until the next rrt_next(), rrt_rewind() or
- * wetdbg_recording_close().
+ * Reads the next frame into *frame. 1: a frame; 0: the end of the recording, where all streams end
+ * together; or an error: -WETDBG_ERR_CORRUPT, -WETDBG_ERR_VERSION, -WETDBG_ERR_UNSUPPORTED (a frame
+ * with more memory than we load), -ENOMEM, -EIO. After an error only rrt_rewind() and
+ * wetdbg_recording_close() are of use. What the frame points to is borrowed until the next
+ * rrt_next(), rrt_rewind() or wetdbg_recording_close().
  */
 int rrt_next(struct wetdbg_recording *trace, struct rrt_frame *frame);
 
 /* Starts again at the first frame. Keeps the skip-data setting. */
 int rrt_rewind(struct wetdbg_recording *trace);
 
-/* Whether the last answer was an error whose sentence names the recording: of reading, or of a backing file. */
+/* Whether the last answer was an error whose sentence names the recording: of reading, or of a
+ * backing file. */
 bool rrt_has_named_itself(const struct wetdbg_recording *trace);
 
 /* With `skip` memory contents are not read (rrt_write.bytes is NULL): a quick scan of all else.
@@ -308,23 +309,24 @@ struct rrt_backing {
 };
 
 /*
- * Opens the file that holds the contents of a RRT_SOURCE_FILE mapping, and reads all of it if there is a digest
- * to hold it against. Nothing but a regular file is ever opened. -WETDBG_ERR_CORRUPT for a name that leaves the
- * trace directory, for what is no regular file, for contents that differ, and for a file that the list of
- * digests should name and does not; -WETDBG_ERR_UNSUPPORTED if the file is not what was recorded any more, or if
- * nothing tells that a private file which is named by its path is what was recorded; -EINVAL for a mapping
- * without a file; -ENOENT and the like if it is gone.
+ * Opens the file that holds the contents of a RRT_SOURCE_FILE mapping, and reads all of it if there
+ * is a digest to hold it against. Nothing but a regular file is ever opened. -WETDBG_ERR_CORRUPT
+ * for a name that leaves the trace directory, for what is no regular file, for contents that
+ * differ, and for a file that the list of digests should name and does not; -WETDBG_ERR_UNSUPPORTED
+ * if the file is not what was recorded any more, or if nothing tells that a private file which is
+ * named by its path is what was recorded; -EINVAL for a mapping without a file; -ENOENT and the
+ * like if it is gone.
  */
 int rrt_backing_open(struct wetdbg_recording *trace, const struct rrt_mmap *map,
                      struct rrt_backing *backing);
 
-/* Visits all mappings of the recording, in order; what `map` points to lasts for the call. Ends with the first
- * answer that is not 0, and returns it. Rewinds the trace before and after. */
+/* Visits all mappings of the recording, in order; what `map` points to lasts for the call. Ends
+ * with the first answer that is not 0, and returns it. Rewinds the trace before and after. */
 typedef int (*rrt_mmap_fn)(void *arg, const struct rrt_mmap *map);
 int rrt_each_mmap(struct wetdbg_recording *trace, rrt_mmap_fn visit, void *arg);
 
-/* 0 if all streams and side files are as they were recorded, or if nothing tells (the recording was made by rr
- * alone); -WETDBG_ERR_CORRUPT naming the file that differs. Reads all of them. */
+/* 0 if all streams and side files are as they were recorded, or if nothing tells (the recording was
+ * made by rr alone); -WETDBG_ERR_CORRUPT naming the file that differs. Reads all of them. */
 int rrt_check_sums(struct wetdbg_recording *trace);
 
 /* Names as in the dump: "SYSCALL", "SIGNAL", ...; "?" for a number without name. */

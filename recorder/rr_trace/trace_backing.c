@@ -5,10 +5,11 @@
  * shares the original's bytes, so an in-place rewrite of the original reaches it: like an
  * original, it has to have the recorded size and modification time. Copies only keep the size.
  *
- * Size and time are what anybody can see of a file whose contents he may not read. Were they enough,
- * a recording could name somebody's private file by its path and have it put into the .wet file that its
- * reader builds and passes on. So without a digest, which only those know who know the contents, a file
- * outside is taken if it is the system's and open to all, or if it is a program or library.
+ * Size and time are what anybody can see of a file whose contents he may not read. Were they
+ * enough, a recording could name somebody's private file by its path and have it put into the .wet
+ * file that its reader builds and passes on. So without a digest, which only those know who know
+ * the contents, a file outside is taken if it is the system's and open to all, or if it is a
+ * program or library.
  */
 #include <elf.h>
 #include <errno.h>

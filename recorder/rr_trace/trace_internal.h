@@ -21,8 +21,8 @@ struct rrt_memory_streams {
     struct rrt_bytes version, events, data, mmaps, tasks;
 };
 
-/* Like wetdbg_recording_open(); `streams` and its bytes stay the caller's and must outlive the trace. Such a
- * trace has no directory: rrt_trace_dir_fd() is -1, no backing file can be opened. */
+/* Like wetdbg_recording_open(); `streams` and its bytes stay the caller's and must outlive the
+ * trace. Such a trace has no directory: rrt_trace_dir_fd() is -1, no backing file can be opened. */
 int rrt_open_memory(const struct rrt_memory_streams *streams, struct wetdbg_recording **out);
 
 /* A second cursor over the same recording, at its first frame; the caller's to close. */
@@ -31,8 +31,8 @@ int rrt_reopen(const struct wetdbg_recording *trace, struct wetdbg_recording **o
 struct rrt_process_table;
 void rrt_process_table_free(struct rrt_process_table *table); /* NULL is fine */
 
-/* Is `err`, and keeps for rrt_has_named_itself() that it has been answered: an error whose sentence names the
- * recording (but for -ENOMEM), or none. */
+/* Is `err`, and keeps for rrt_has_named_itself() that it has been answered: an error whose sentence
+ * names the recording (but for -ENOMEM), or none. */
 int rrt_note_failure(struct wetdbg_recording *trace, int err);
 
 /* Where the trace keeps its table, which it frees; *it is NULL at first. */

@@ -41,8 +41,8 @@ int rrt_processor_put(struct wd_buf *text, int bound, const struct rrt_processor
     return err;
 }
 
-/* The number of the line "what number" at *at, which is moved behind it; unknown if that is another line, or
- * the number none of 32 bits. */
+/* The number of the line "what number" at *at, which is moved behind it; unknown if that is another
+ * line, or the number none of 32 bits. */
 static uint64_t take_line(const char **at, const char *what)
 {
     size_t length = strlen(what);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- *     wetdbg.sums 2
- *     <64 hex digits of the digest> <size> <name, with %xx for what is no visible ASCII, and for '%'>
- *     ...
+ *     wetdbg.sums 2 <64 hex digits of the digest> <size> <name, with %xx for what is no visible
+ *     ASCII, and for '%'> ...
  *
  * Version 1 had no first line and "<16 hex digits of XXH64> <name>".
  */

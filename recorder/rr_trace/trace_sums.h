@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The list of what a recording's files hold: `wetdbg.sums` in the trace directory, written by `wetdbg record`
- * (docs/format.md, section 6). rr keeps no such thing: a bit flipped in recorded memory, or in the file behind
- * a mapping, can give another run that is just as consistent, which replay would believe.
+ * The list of what a recording's files hold: `wetdbg.sums` in the trace directory, written by
+ * `wetdbg record` (docs/format.md, section 6). rr keeps no such thing: a bit flipped in recorded
+ * memory, or in the file behind a mapping, can give another run that is just as consistent, which
+ * replay would believe.
  *
- * A list names streams and side files by their plain names, and backing files as the stream `mmaps` names them:
- * by plain names or by absolute ones. Lists of the first version have streams only.
+ * A list names streams and side files by their plain names, and backing files as the stream `mmaps`
+ * names them: by plain names or by absolute ones. Lists of the first version have streams only.
  */
 #ifndef RECORDER_RR_TRACE_TRACE_SUMS_H
 #define RECORDER_RR_TRACE_TRACE_SUMS_H
@@ -37,8 +38,8 @@ struct rrt_sums {
     size_t count;
 };
 
-/* Reads the list; *out, the caller's to rrt_sums_free(), is NULL if there is none. -WETDBG_ERR_CORRUPT if it is
- * no such list, or lacks a stream. */
+/* Reads the list; *out, the caller's to rrt_sums_free(), is NULL if there is none.
+ * -WETDBG_ERR_CORRUPT if it is no such list, or lacks a stream. */
 int rrt_sums_open(int dir_fd, const char *dir, struct rrt_sums **out);
 void rrt_sums_free(struct rrt_sums *sums); /* NULL is fine */
 

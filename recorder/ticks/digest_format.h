@@ -159,7 +159,8 @@ static inline uint64_t tck_line_hash(const void *line, uint32_t bytes)
     return hash;
 }
 
-/* The word that would have to be at `index` for the line to have the hash `wanted`; it has `hash`. */
+/* The word that would have to be at `index` for the line to have the hash `wanted`; it has
+ * `hash`. */
 static inline uint64_t tck_line_solve(uint64_t wanted, uint64_t hash, uint64_t word, uint32_t index)
 {
     uint64_t mixed = wanted - (hash - tck_line_term(word, index));

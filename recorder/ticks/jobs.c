@@ -38,7 +38,8 @@ static struct {
 
 /* ---- signals that rr itself is sent ---- */
 
-/* A signal that the terminal sends goes to the whole group, so it is none that rr alone was sent. */
+/* A signal that the terminal sends goes to the whole group, so it is none that rr alone was
+ * sent. */
 static void note_signal(int signo, siginfo_t *info, void *context)
 {
     int saved = errno;

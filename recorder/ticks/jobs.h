@@ -25,7 +25,8 @@ void tck_jobs_note_resume(int request, pid_t tid);
 /*
  * A task has stopped; `stop` is the signal with its event bits. Returns what rr is to see: `stop`
  * itself; SIGSTOP in its place; or TCK_JOBS_GOES_ON for a signal that the kernel would have thrown
- * away, also because a SIGCONT came after it: the task runs again, as rr let it run last, and rr must see nothing.
+ * away, also because a SIGCONT came after it: the task runs again, as rr let it run last, and rr
+ * must see nothing.
  */
 int tck_jobs_take_stop(pid_t tid, int stop);
 #define TCK_JOBS_GOES_ON (-1)

@@ -351,7 +351,8 @@ EXPORT void abort(void)
     __builtin_unreachable();
 }
 
-/* Where rr calls this it gives up, mostly with 1; when all went well it returns from main instead. */
+/* Where rr calls this it gives up, mostly with 1; when all went well it returns from main
+ * instead. */
 EXPORT void exit(int status)
 {
     if (is_active() && status)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which files paths name, as far as the run's own calls tell: two paths are one file if they are the
- * same text, or a link or a rename made them so. No recording has the paths that calls were given, so
- * intervals are run for them.
+ * Which files paths name, as far as the run's own calls tell: two paths are one file if they are
+ * the same text, or a link or a rename made them so. No recording has the paths that calls were
+ * given, so intervals are run for them.
  */
 #ifndef SLICER_CHANNELS_CHANNEL_NAMES_H
 #define SLICER_CHANNELS_CHANNEL_NAMES_H
@@ -19,16 +19,16 @@ struct slc_path {
     char *text; /* NULL: not read, or it cannot be */
 };
 
-/* Reads strings, which are in the order of their times: one run for each interval with some. 0, or an error
- * of the wet. */
+/* Reads strings, which are in the order of their times: one run for each interval with some. 0, or
+ * an error of the wet. */
 int slc_paths_read(struct wetdbg *wet, struct slc_path *paths, size_t count);
 
 /* The text of one that was read; NULL if it was not. */
 const char *slc_paths_find(const struct slc_path *paths, size_t count, wetdbg_time time,
                            uint64_t address);
 
-/* `path`, seen from the directory `base`, without "." and doubled slashes; for the caller to free, NULL if
- * memory is short. */
+/* `path`, seen from the directory `base`, without "." and doubled slashes; for the caller to free,
+ * NULL if memory is short. */
 char *slc_path_join(const char *base, const char *path);
 
 /* What is what now. Embedded by its holder; all zero is empty. */
@@ -42,8 +42,8 @@ struct slc_names {
 };
 void slc_names_fini(struct slc_names *names);
 
-/* Where a path's object stands, SLC_NO_OBJECT for a new path; NULL if memory is short. Borrowed until the next
- * one. */
+/* Where a path's object stands, SLC_NO_OBJECT for a new path; NULL if memory is short. Borrowed
+ * until the next one. */
 uint32_t *slc_names_object(struct slc_names *names, const char *path);
 
 #endif

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Bytes that left the program's memory and came back: what a call put into a file, a pipe or a pair of
- * sockets, and which call delivered it again, byte by byte.
+ * Bytes that left the program's memory and came back: what a call put into a file, a pipe or a pair
+ * of sockets, and which call delivered it again, byte by byte.
  *
  *   memory ── write ──▶ file, pipe, pair ── read, mmap ──▶ memory
  *                            │    ▲
  *                            └────┘ splice, sendfile, copy_file_range, tee
  *
- * Made from the run's events in one pass, without running an instruction; only for paths, for lists of
- * buffers and for the bytes that were sent intervals are run, when somebody asks. Files are the same if
- * the run's calls say so (slicer/channels/channel_names.h); where in a file a call was, slicer/descriptors.h
- * tells. Pipes and pairs hand bytes on in the order in which calls ended.
+ * Made from the run's events in one pass, without running an instruction; only for paths, for lists
+ * of buffers and for the bytes that were sent intervals are run, when somebody asks. Files are the
+ * same if the run's calls say so (slicer/channels/channel_names.h); where in a file a call was,
+ * slicer/descriptors.h tells. Pipes and pairs hand bytes on in the order in which calls ended.
  *
  * A file may be written by others, a pipe used by a child of which there is no trace: what a call
- * delivered came from a sender only if the sender had the same byte in its buffer, which who follows
- * it has to see to. From the moment on that a pipe has gone to a child nothing is known of it. Not
- * followed: descriptors that come in messages, files of more than 4 GiB.
+ * delivered came from a sender only if the sender had the same byte in its buffer, which who
+ * follows it has to see to. From the moment on that a pipe has gone to a child nothing is known of
+ * it. Not followed: descriptors that come in messages, files of more than 4 GiB.
  */
 #ifndef SLICER_CHANNELS_CHANNELS_H
 #define SLICER_CHANNELS_CHANNELS_H
@@ -26,8 +26,8 @@
 
 struct slc_channels;
 
-/* Passes over the run's events. *out is for slc_channels_free(), before the wet is closed. 0, -ENOMEM or
- * errors of the wet. */
+/* Passes over the run's events. *out is for slc_channels_free(), before the wet is closed. 0,
+ * -ENOMEM or errors of the wet. */
 int slc_channels_make(struct wetdbg *wet, struct slc_channels **out);
 void slc_channels_free(struct slc_channels *channels);
 
@@ -49,13 +49,14 @@ uint32_t slc_channels_next_receiver(const struct slc_channels *channels, uint32_
 uint32_t slc_channels_ended(const struct slc_channels *channels, uint32_t i);
 
 /*
- * The first sender of a time; SLC_NO_CALL if there is none. Those that follow in number are of the same
- * time as long as slc_channels_call() says so. One of kind SLC_TRANSFER_UNMAP sends what a shared
- * mapping held: no instruction's doing.
+ * The first sender of a time; SLC_NO_CALL if there is none. Those that follow in number are of the
+ * same time as long as slc_channels_call() says so. One of kind SLC_TRANSFER_UNMAP sends what a
+ * shared mapping held: no instruction's doing.
  */
 uint32_t slc_channels_sender(const struct slc_channels *channels, wetdbg_time time);
 
-/* Whether what a call sent may come back to the run: so that few have to be asked for their receipts. */
+/* Whether what a call sent may come back to the run: so that few have to be asked for their
+ * receipts. */
 bool slc_channels_may_return(const struct slc_channels *channels, uint32_t sender);
 
 /* Whether the run had a shared mapping: then calls may deliver what memory holds. */
@@ -73,7 +74,8 @@ uint32_t slc_channels_sender_of(const struct slc_channels *channels, uint64_t pl
 enum slc_source_kind {
     SLC_SOURCE_OUTSIDE, /* the run did not send them, or nobody knows */
     SLC_SOURCE_CALL,    /* at `at` is the place of the first one */
-    SLC_SOURCE_MEMORY, /* they are what a shared mapping held at address `at` when the call was made */
+    /* they are what a shared mapping held at address `at` when the call was made */
+    SLC_SOURCE_MEMORY,
 };
 
 struct slc_source {
@@ -82,8 +84,8 @@ struct slc_source {
     uint64_t size; /* so many bytes, 1 or more, have it in common, and lie side by side */
 };
 
-/* To be called before slc_channels_source(), if slc_channels_receiver() has not found the call. 0 or an
- * error. */
+/* To be called before slc_channels_source(), if slc_channels_receiver() has not found the call. 0
+ * or an error. */
 int slc_channels_need_links(struct slc_channels *channels);
 
 /* Where the bytes that `receiver` delivered, or passed on, came from, from its byte `offset` on. */
@@ -113,7 +115,8 @@ struct slc_buffers {
 };
 
 /* The buffers of a call, in the order of its bytes and of as many as it moved. Runs an interval the
- * first time, if there is a list that the wet's table of outputs has not. Valid until another call's are asked for. */
+ * first time, if there is a list that the wet's table of outputs has not. Valid until another
+ * call's are asked for. */
 int slc_channels_buffers(struct slc_channels *channels, uint32_t number,
                          struct slc_buffers *buffers);
 
@@ -126,8 +129,9 @@ bool slc_buffers_offset(const struct slc_buffers *buffers, uint64_t address, uin
  * interval the first time. Valid until another call's are asked for. */
 int slc_channels_sent(struct slc_channels *channels, uint32_t sender, const uint8_t **bytes);
 
-/* What a mapping held when it was made, of what calls of the run had sent: as many bytes as it has; NULL if
- * they cannot be read. Runs an interval the first time. Valid until another call's bytes are asked for. */
+/* What a mapping held when it was made, of what calls of the run had sent: as many bytes as it has;
+ * NULL if they cannot be read. Runs an interval the first time. Valid until another call's bytes
+ * are asked for. */
 int slc_channels_mapped(struct slc_channels *channels, uint32_t receiver, const uint8_t **bytes);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a file holds of what the process itself put there: for each byte the call that did, and which of
- * the call's bytes it is. In blocks, so that a write costs the blocks that it touches, however large
- * the file is.
+ * What a file holds of what the process itself put there: for each byte the call that did, and
+ * which of the call's bytes it is. In blocks, so that a write costs the blocks that it touches,
+ * however large the file is.
  */
 #ifndef SLICER_CHANNELS_CONTENTS_H
 #define SLICER_CHANNELS_CONTENTS_H
@@ -47,16 +47,16 @@ void slc_contents_fini(struct slc_contents *contents);
 /* A new object without bytes: its number, or UINT32_MAX if memory is short. */
 uint32_t slc_contents_object(struct slc_contents *contents);
 
-/* Bytes [offset, offset + size) of the object are those that `sender` sent, from its byte `from` on.
- * 0 or -ENOMEM. Too many of them are left out. */
+/* Bytes [offset, offset + size) of the object are those that `sender` sent, from its byte `from`
+ * on. 0 or -ENOMEM. Too many of them are left out. */
 int slc_contents_put(struct slc_contents *contents, uint32_t object, uint64_t offset, uint64_t size,
                      uint32_t sender, uint64_t from);
 
 /* Nothing is known of bytes from `offset` on. */
 void slc_contents_cut(struct slc_contents *contents, uint32_t object, uint64_t offset);
 
-/* The first extent that has bytes in [offset, end), cut to them, with its start there in *at; NULL if
- * there is none. The result is written to *extent: start 0, end its size. */
+/* The first extent that has bytes in [offset, end), cut to them, with its start there in *at; NULL
+ * if there is none. The result is written to *extent: start 0, end its size. */
 const struct slc_extent *slc_contents_next(const struct slc_contents *contents, uint32_t object,
                                            uint64_t offset, uint64_t end, uint64_t *at,
                                            struct slc_extent *extent);

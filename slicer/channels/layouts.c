@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where the bytes of calls were in memory, and what they were. One run of an interval tells of all the
- * calls in it that somebody may ask for.
+ * Where the bytes of calls were in memory, and what they were. One run of an interval tells of all
+ * the calls in it that somebody may ask for.
  */
 #include <assert.h>
 #include <errno.h>
@@ -220,8 +220,8 @@ static int read_interval(struct slc_channels *channels, uint32_t number)
     return err;
 }
 
-/* Takes the buffers of a call that wrote a list of them from the wet, which has them in its table of outputs:
- * without it an interval has to run. Whether it has all of them. */
+/* Takes the buffers of a call that wrote a list of them from the wet, which has them in its table
+ * of outputs: without it an interval has to run. Whether it has all of them. */
 static int take_outputs(struct slc_channels *channels, uint32_t number, bool *is_taken)
 {
     const struct slc_transfer *transfer = &channels->list[number];

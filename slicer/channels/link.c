@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The run's calls in the order in which they ended, over what files and pipes hold of its own bytes.
+ * The run's calls in the order in which they ended, over what files and pipes hold of its own
+ * bytes.
  *
- * A pipe is as long as all that was ever put into it: who reads takes the bytes behind those that were
- * taken before. So a write that waits for its reader, and ends after it, needs nothing special.
+ * A pipe is as long as all that was ever put into it: who reads takes the bytes behind those that
+ * were taken before. So a write that waits for its reader, and ends after it, needs nothing
+ * special.
  */
 #include <assert.h>
 #include <errno.h>
@@ -124,7 +126,8 @@ static int object_of(struct linker *linker, uint32_t file, uint32_t *object)
     return err;
 }
 
-/* The part [offset, end) of a file that a live mapping shows, of those the first one; NULL: none. */
+/* The part [offset, end) of a file that a live mapping shows, of those the first one; NULL:
+ * none. */
 static const struct mapping *find_mapping(const struct linker *linker, uint32_t object,
                                           uint64_t offset, uint64_t end)
 {

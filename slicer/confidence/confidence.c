@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Follows right values back through everything that ran: instances that define nothing that is pinned are passed
- * over. Calls, returns and branches are met as in a backward scan (slicer/scan/frames.h), so that what let an
- * instance run is known when it is met. Where anything else happens to a task than instructions and system calls, the pins on
- * its registers are dropped: less is known then, and nothing that is wrong.
+ * Follows right values back through everything that ran: instances that define nothing that is
+ * pinned are passed over. Calls, returns and branches are met as in a backward scan
+ * (slicer/scan/frames.h), so that what let an instance run is known when it is met. Where anything
+ * else happens to a task than instructions and system calls, the pins on its registers are dropped:
+ * less is known then, and nothing that is wrong.
  */
 #include "slicer/confidence/confidence.h"
 

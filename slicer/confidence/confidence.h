@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Confidence in the values of instances, from what is known to be right: one pass backward over the run.
+ * Confidence in the values of instances, from what is known to be right: one pass backward over the
+ * run.
  *
- * C(n) = 1 - log|alt(n)| / log|range(n)|, where range(n) are the values that n's instruction has produced in this
- * run, and alt(n) those that could stand in for n's own with all that is known to be right unchanged. (X. Zhang, N. Gupta, R. Gupta, Pruning
- * dynamic slices with confidence, PLDI 2006.) What cannot be judged has confidence 0.
+ * C(n) = 1 - log|alt(n)| / log|range(n)|, where range(n) are the values that n's instruction has
+ * produced in this run, and alt(n) those that could stand in for n's own with all that is known to
+ * be right unchanged. (X. Zhang, N. Gupta, R. Gupta, Pruning dynamic slices with confidence, PLDI
+ * 2006.) What cannot be judged has confidence 0.
  */
 #ifndef SLICER_CONFIDENCE_CONFIDENCE_H
 #define SLICER_CONFIDENCE_CONFIDENCE_H
@@ -22,8 +24,9 @@ struct slc_confidence_options {
     int (*progress)(void *arg, uint64_t done, uint64_t total);
     void *arg;
     /*
-     * Called for each instance of which something is known: instances of `code`, latest first. Those of which it is not
-     * called have confidence 0. A result that is not 0 ends the pass and is returned.
+     * Called for each instance of which something is known: instances of `code`, latest first.
+     * Those of which it is not called have confidence 0. A result that is not 0 ends the pass and
+     * is returned.
      */
     int (*on_instance)(void *to, wetdbg_time time, uint32_t pc_index, bool is_neutral,
                        double confidence);
@@ -36,8 +39,8 @@ struct slc_confidence_counts {
     uint64_t right_bytes; /* of memory that were known to be right */
 };
 
-/* The pass, from the latest right place to where nothing is pinned any more. `code` is of scans that keep users, or of others. Errors of
- * running intervals; -ENOMEM. */
+/* The pass, from the latest right place to where nothing is pinned any more. `code` is of scans
+ * that keep users, or of others. Errors of running intervals; -ENOMEM. */
 int slc_confidence(struct slc_code *code, struct slc_ranges *ranges,
                    const struct slc_confidence_options *options,
                    struct slc_confidence_counts *counts);

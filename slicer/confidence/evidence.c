@@ -296,7 +296,8 @@ static int collect_registers(struct work *work)
     return err;
 }
 
-/* Outcomes that the flags decided which it defines: they are its own, if it defines all that decided. */
+/* Outcomes that the flags decided which it defines: they are its own, if it defines all that
+ * decided. */
 static void collect_flags(struct work *work)
 {
     struct ins_regset defs = {0}, perhaps = {0};
@@ -475,7 +476,8 @@ static int collect(struct work *work)
 
 /* ---- how sure its value is ---- */
 
-/* So many values of a range are judged at first: only if none of them would do, the rest is, too. */
+/* So many values of a range are judged at first: only if none of them would do, the rest is,
+ * too. */
 #define JUDGED_FIRST 32
 
 /* Tests that are made for one instance. */
@@ -487,7 +489,8 @@ struct enumeration {
     size_t places; /* that were looked at */
 };
 
-/* Judges the values of a range, in an order that has nothing to do with them. Those that would not do are marked in `alt`, unless that is NULL. */
+/* Judges the values of a range, in an order that has nothing to do with them. Those that would not
+ * do are marked in `alt`, unless that is NULL. */
 static struct enumeration enumerate(const struct work *work, const struct made *made,
                                     struct slc_alt *alt)
 {
@@ -518,7 +521,8 @@ static double confidence_of(double alt, double range)
     return alt <= 1 && range > 1 ? 1 : confidence < 0 ? 0 : confidence;
 }
 
-/* How many values would do, its own among them. A sample that nothing of fits does not tell that nothing else would. */
+/* How many values would do, its own among them. A sample that nothing of fits does not tell that
+ * nothing else would. */
 static double estimate(const struct slc_range *range, const struct enumeration *done)
 {
     double share = done->judged ? (double)done->others / done->judged : 0;
@@ -681,7 +685,8 @@ static void make_check(const struct work *work, const struct ins_eval *eval,
         check->outcomes[check->outcome_count++] = work->flags[i].outcome;
 }
 
-/* Whether it computes what it did: else memory or registers are not known here. A carry that it took is found so. */
+/* Whether it computes what it did: else memory or registers are not known here. A carry that it
+ * took is found so. */
 static bool find_flags(const struct ins_eval *eval, const uint64_t inputs[],
                        const struct work *work, struct slc_check *check, uint64_t *flags)
 {
@@ -848,8 +853,8 @@ static int give_address_test(struct work *work, unsigned gpr, unsigned scale, ui
 /* Whether what lies at another address would have done as well as what was loaded. */
 typedef bool (*loaded_fn)(const struct work *work, const void *arg, uint64_t loaded);
 
-/* The addresses that are tried: those that the instruction was seen with or, if they lie close together, all from the first to the last
- * one, as in a table. */
+/* The addresses that are tried: those that the instruction was seen with or, if they lie close
+ * together, all from the first to the last one, as in a table. */
 struct candidates {
     const uint64_t *list; /* NULL: in steps */
     uint64_t first, step;
@@ -1239,7 +1244,8 @@ int slc_step(struct slc_stepping *stepping, struct slc_pinned_task *task,
 
     *verdict = (struct slc_verdict){0};
     work.skipped = ins_skipped_flow(work.info, work.slots);
-    if (!work.profile) { /* it did not run when the profile was made: nothing is sure of what it defined */
+    /* it did not run when the profile was made: nothing is sure of what it defined */
+    if (!work.profile) {
         slc_forget_registers(stepping, task);
         slc_pins_drop_range(stepping->pins, 0, UINT64_MAX);
         return 0;

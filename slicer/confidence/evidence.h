@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One instruction of the pass by which confidence is found: takes the pins off what it defined, judges by them how
- * sure its own value is, and pins what it used.
+ * One instruction of the pass by which confidence is found: takes the pins off what it defined,
+ * judges by them how sure its own value is, and pins what it used.
  *
- * X. Zhang, N. Gupta, R. Gupta, Pruning dynamic slices with confidence, PLDI 2006; there consumers are inverted by
- * profiled pairs of operands and results, here they are computed once more with other operands.
+ * X. Zhang, N. Gupta, R. Gupta, Pruning dynamic slices with confidence, PLDI 2006; there consumers
+ * are inverted by profiled pairs of operands and results, here they are computed once more with
+ * other operands.
  */
 #ifndef SLICER_CONFIDENCE_EVIDENCE_H
 #define SLICER_CONFIDENCE_EVIDENCE_H
@@ -35,8 +36,8 @@ struct slc_stepping {
     struct slc_pins *pins;
     struct slc_ranges *ranges;
     struct slc_values *values;
-    uint64_t
-        unjudged; /* instances whose operands nothing is said about, because they cannot be computed again */
+    /* instances whose operands nothing is said about, because they cannot be computed again */
+    uint64_t unjudged;
 };
 
 /* An instance. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What correct outputs say about the values of places, seen backward. A *pin* on a byte says one of
- *   exact   only the value that it had leaves those outputs as they were, whatever the program computes
+ *   exact   only the value that it had leaves those outputs as they were, whatever the program
+ *           computes
  *   equal   the same, but not by a chain of instructions of which each value gives another result
- *   tests   the value is used by instructions whose results are pinned: a *test* tells whether another
- *           value would have done
+ *   tests   the value is used by instructions whose results are pinned: a *test* tells whether
+ *           another value would have done
  * A byte without a pin may have any value.
  */
 #ifndef SLICER_CONFIDENCE_PINS_H
@@ -76,11 +77,12 @@ void slc_pins_free(struct slc_pins *pins);
 void slc_pin_drop(struct slc_pins *pins, slc_pin pin);
 /* Both, of which each is given up, as one. */
 slc_pin slc_pin_join(struct slc_pins *pins, slc_pin a, slc_pin b);
-/* A test of a value of which the byte is number `byte`; SLC_PIN_NONE if memory is short, which only loses evidence. */
+/* A test of a value of which the byte is number `byte`; SLC_PIN_NONE if memory is short, which only
+ * loses evidence. */
 slc_pin slc_pin_test(struct slc_pins *pins, struct slc_test *test, unsigned byte);
 
-/* A new test, to be given to slc_pin_test() for each byte and then to slc_test_release(); NULL if memory is short. It takes
- * over check.alts and forbidden. */
+/* A new test, to be given to slc_pin_test() for each byte and then to slc_test_release(); NULL if
+ * memory is short. It takes over check.alts and forbidden. */
 struct slc_test *slc_test_new(struct slc_pins *pins, const struct slc_test *like);
 void slc_test_release(struct slc_pins *pins, struct slc_test *test);
 void slc_alt_release(struct slc_pins *pins, struct slc_alt *alt);
@@ -109,8 +111,9 @@ struct slc_judge {
     } tests[SLC_TESTS_MAX]; /* of one that is kept only test_count are there */
 };
 
-/* Which values of a range are allowed, shared by tests. Those outside of it, and those in places from `judged` on, are
- * judged when somebody asks; or allowed, where the way to right output is long. */
+/* Which values of a range are allowed, shared by tests. Those outside of it, and those in places
+ * from `judged` on, are judged when somebody asks; or allowed, where the way to right output is
+ * long. */
 struct slc_alt {
     uint32_t users;
     uint32_t judged;
@@ -120,7 +123,8 @@ struct slc_alt {
     uint64_t forbidden[];    /* bits */
 };
 
-/* Ready for slc_alt_keep(), and for the values of a range to be marked in; NULL if memory is short. */
+/* Ready for slc_alt_keep(), and for the values of a range to be marked in; NULL if memory is
+ * short. */
 struct slc_alt *slc_alt_new(const struct slc_range *range);
 
 /* Has it judge other values as `judge` does. If memory is short it allows them. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The profile of a run: which values each instruction has produced, which addresses it has read, which
- * ways its branch has gone. It is what range(n) is in
- * X. Zhang, N. Gupta, R. Gupta, Pruning dynamic slices with confidence, PLDI 2006.
+ * The profile of a run: which values each instruction has produced, which addresses it has read,
+ * which ways its branch has gone. It is what range(n) is in X. Zhang, N. Gupta, R. Gupta, Pruning
+ * dynamic slices with confidence, PLDI 2006.
  *
  * Of more than SLC_RANGE_MAX different values a sample is kept: those whose hash is low enough.
  */
@@ -61,9 +61,9 @@ struct slc_profile {
 
 struct slc_ranges;
 
-/* Runs all intervals of the run. `is_unwanted` is asked now and then whether to give up, and told how many
- * instructions are done; may be NULL. *out is for slc_ranges_free(), before the wet is closed. -ENOMEM,
- * -WETDBG_ERR_INTERRUPTED, errors of running intervals. */
+/* Runs all intervals of the run. `is_unwanted` is asked now and then whether to give up, and told
+ * how many instructions are done; may be NULL. *out is for slc_ranges_free(), before the wet is
+ * closed. -ENOMEM, -WETDBG_ERR_INTERRUPTED, errors of running intervals. */
 int slc_ranges_make(struct wetdbg *wet, bool (*is_unwanted)(void *arg, uint64_t done), void *arg,
                     struct slc_ranges **out);
 void slc_ranges_free(struct slc_ranges *ranges); /* NULL is fine */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Of each register there is a log of what it got and when; a finger in it goes back with the time. Memory is that
- * of the interval's end, page by page as it is asked for, on which stores are undone.
+ * Of each register there is a log of what it got and when; a finger in it goes back with the time.
+ * Memory is that of the interval's end, page by page as it is asked for, on which stores are
+ * undone.
  */
 #include "slicer/confidence/values.h"
 

@@ -61,8 +61,8 @@ static int leave_call(struct slc_seed *seed, struct births *births, bool *is_emp
     return err;
 }
 
-/* The state that a birth is about is that after an instruction; after what the kernel did it is that
- * before the next one. */
+/* The state that a birth is about is that after an instruction; after what the kernel did it is
+ * that before the next one. */
 static wetdbg_time seed_time(const struct slc_writer *birth)
 {
     return birth->pc ? birth->time : birth->time + 1;

@@ -20,7 +20,8 @@ struct slc_place {
     bool is_after; /* what the seed's instance itself made of it; else as it was before */
 };
 
-/* Bytes of what a call took from one descriptor and put into another: slicer/channels/channels.h. */
+/* Bytes of what a call took from one descriptor and put into another:
+ * slicer/channels/channels.h. */
 struct slc_passed_bytes {
     uint32_t call;
     uint64_t offset, size;
@@ -65,7 +66,8 @@ int slc_state_at(struct wetdbg *wet, wetdbg_time time, uint64_t *pc, uint32_t *t
 
 /*
  * Adds a seed for the state just before the instruction at `time`, 1 to instructions + 1 (the run's
- * end), and opens that state, which is for wetdbg_state_close(). -WETDBG_ERR_NOT_FOUND outside the run.
+ * end), and opens that state, which is for wetdbg_state_close(). -WETDBG_ERR_NOT_FOUND outside the
+ * run.
  */
 int slc_criterion_stand(struct wetdbg_criterion *criterion, wetdbg_time time,
                         struct slc_seed **seed, struct wetdbg_state **state);
@@ -73,12 +75,12 @@ int slc_criterion_stand(struct wetdbg_criterion *criterion, wetdbg_time time,
 /* Fails with -WETDBG_ERR_USAGE and the list of what there is. */
 int slc_criterion_refuse(const struct wetdbg_criterion *criterion);
 
-/* "#K" at the end of a text, or nothing (-1): K-th instance. -WETDBG_ERR_USAGE, explained. `text` is all of
- * it, for the message. */
+/* "#K" at the end of a text, or nothing (-1): K-th instance. -WETDBG_ERR_USAGE, explained. `text`
+ * is all of it, for the message. */
 int slc_parse_instance(const char *text, const char *hash, int64_t *instance, const char **end);
 
-/* A number in C's notation at the start of a text, which is moved behind it; false if there is none, or
- * one over 64 bits. */
+/* A number in C's notation at the start of a text, which is moved behind it; false if there is
+ * none, or one over 64 bits. */
 bool slc_parse_number(const char **text, uint64_t *number);
 
 /* OFFSET[+LENGTH]: bytes of something. */
@@ -97,7 +99,8 @@ int slc_seed_add_variable(struct slc_seed *seed, const struct wetdbg_place *wher
 /* "a.c:12 in f", or "f in libc.so.6", or "0x1234". */
 void slc_describe_pc(struct wetdbg *wet, uint64_t pc, char *text, size_t size);
 
-/* Each fills the seeds, info and description of a criterion whose text is known to be of its kind. */
+/* Each fills the seeds, info and description of a criterion whose text is known to be of its
+ * kind. */
 int slc_parse_crash(struct wetdbg_criterion *criterion);
 int slc_parse_exit(struct wetdbg_criterion *criterion);
 int slc_parse_output(struct wetdbg_criterion *criterion, const char *rest);
@@ -107,7 +110,8 @@ struct slc_end {
     wetdbg_time last; /* when its last byte was put into its buffer; 0: there is none */
     uint64_t size;    /* bytes that were written */
 };
-/* Fills the seeds and the description: why there is no more. criterion_end.c. -WETDBG_ERR_NOT_FOUND. */
+/* Fills the seeds and the description: why there is no more. criterion_end.c.
+ * -WETDBG_ERR_NOT_FOUND. */
 int slc_criterion_of_end(struct wetdbg_criterion *criterion, const struct slc_end *end);
 int slc_parse_input(struct wetdbg_criterion *criterion, const char *rest);
 int slc_parse_argument(struct wetdbg_criterion *criterion, const char *rest);

@@ -262,7 +262,8 @@ static int is_kill(void *arg, const struct wet_event *event)
             number == SYS_rt_sigqueueinfo || number == SYS_rt_tgsigqueueinfo);
 }
 
-/* Whether code is of the libraries that all programs share, which find out what they were made to do. */
+/* Whether code is of the libraries that all programs share, which find out what they were made to
+ * do. */
 static bool is_library_code(struct wetdbg_model *model, uint64_t pc)
 {
     static const char *const modules[] = {"libc.so", "libc-", "libpthread", "ld-linux",
@@ -277,8 +278,9 @@ static bool is_library_code(struct wetdbg_model *model, uint64_t pc)
     return false;
 }
 
-/* Whether a function only brings about the end that whoever called it decided on. __chk_fail() is none of them:
- * memcpy() and kin jump there by the very branch that decides, which leaves no frame of theirs. */
+/* Whether a function only brings about the end that whoever called it decided on. __chk_fail() is
+ * none of them: memcpy() and kin jump there by the very branch that decides, which leaves no frame
+ * of theirs. */
 static bool is_messenger(struct wetdbg_model *model, uint64_t pc)
 {
     static const char *const functions[] = {
@@ -370,9 +372,9 @@ static bool is_own_frame(struct wetdbg_model *model, uint64_t pc)
 }
 
 /*
- * Adds the calls by which the run got to its end, from the function that decided on it (free(), which met a chunk
- * that is none, or the program itself) to the program's own code: the decision is in any of them. *pc
- * is that of the last one; it is left alone if there is no own code.
+ * Adds the calls by which the run got to its end, from the function that decided on it (free(),
+ * which met a chunk that is none, or the program itself) to the program's own code: the decision is
+ * in any of them. *pc is that of the last one; it is left alone if there is no own code.
  */
 static int add_calls(struct crash *crash, uint64_t *pc)
 {

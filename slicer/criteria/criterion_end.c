@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Output that is missing: why there was no more of it. The criterion is what turned the program away from
- * where it had put its last byte (last_turn.h), and, if the run ended before that, what ended it.
+ * Output that is missing: why there was no more of it. The criterion is what turned the program
+ * away from where it had put its last byte (last_turn.h), and, if the run ended before that, what
+ * ended it.
  */
 #include <errno.h>
 #include <stdlib.h>

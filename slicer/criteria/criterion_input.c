@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the program was given: bytes that it read, arguments, environment. The criterion's places are where
- * these bytes lay in memory just after the call that delivered them, or when the program began; a byte that
- * was read several times has several.
+ * What the program was given: bytes that it read, arguments, environment. The criterion's places
+ * are where these bytes lay in memory just after the call that delivered them, or when the program
+ * began; a byte that was read several times has several.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -213,7 +213,8 @@ int slc_parse_input(struct wetdbg_criterion *criterion, const char *rest)
 
 /* ---- arguments and environment ---- */
 
-/* The stack as the program found it: how many arguments, their addresses, 0, those of variables, 0. */
+/* The stack as the program found it: how many arguments, their addresses, 0, those of variables,
+ * 0. */
 static int open_start(struct wetdbg_criterion *criterion, struct wetdbg_state **state,
                       uint64_t *stack)
 {

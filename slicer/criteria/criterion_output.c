@@ -148,7 +148,8 @@ static struct slc_seed *seed_of(struct wetdbg_criterion *criterion,
     return seed;
 }
 
-/* Adds bytes [from, from + size) of what a call sent: those of its buffers, or that it passed on. */
+/* Adds bytes [from, from + size) of what a call sent: those of its buffers, or that it passed
+ * on. */
 static int add_sent(struct wetdbg_criterion *criterion, struct slc_channels *channels,
                     uint32_t number, uint64_t from, uint64_t size)
 {

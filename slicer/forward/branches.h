@@ -3,8 +3,8 @@
  * Stack frames of one task, seen forward, and which branches ran last in each.
  *
  * The control parent of an instance is the latest execution, in its stack frame, of a branch of its
- * control class; or whatever made the frame. Only those frames need to be known by their branches in
- * which one of them was marked, or whose maker was: in all others nothing is marked by control.
+ * control class; or whatever made the frame. Only those frames need to be known by their branches
+ * in which one of them was marked, or whose maker was: in all others nothing is marked by control.
  *
  * For each branch there is one *cell*: when it ran last, in which frame, and how its dependents are
  * marked. A frame that runs a branch which another one (of a recursion) ran too keeps the old cell

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Forward slices: one pass from the source to the end of the run, over intervals, node executions and
- * their instructions, first to last. A second one in the rare case that the first met an indirect jump's
- * unknown target.
+ * Forward slices: one pass from the source to the end of the run, over intervals, node executions
+ * and their instructions, first to last. A second one in the rare case that the first met an
+ * indirect jump's unknown target.
  */
 #include "slicer/forward/forward.h"
 
@@ -319,8 +319,8 @@ static inline void fetch_early(const struct slc_forward *fwd, size_t e)
     }
 }
 
-/* Up to this time nothing happens but instructions: no event before its last one, nothing of the source,
- * no output. */
+/* Up to this time nothing happens but instructions: no event before its last one, nothing of the
+ * source, no output. */
 static wetdbg_time quiet_until(struct slc_forward *fwd, wetdbg_time first)
 {
     wetdbg_time event = next_event(fwd), start = next_start(fwd),
@@ -337,8 +337,8 @@ static inline bool goes_on(const struct slc_node *last, const struct slc_node *n
            (!(last->flags & SLC_NODE_INDIRECT) && last->function == node->function);
 }
 
-/* Passes executions from `e` on as long as one task runs plain nodes and nothing else happens. Returns the
- * first one that is left. */
+/* Passes executions from `e` on as long as one task runs plain nodes and nothing else happens.
+ * Returns the first one that is left. */
 static size_t run_execs(struct slc_forward *fwd, size_t e, int *err)
 {
     const struct wet_interval *interval = fwd->interval;

@@ -2,12 +2,13 @@
 /*
  * The state of a forward pass over a run.
  *
- * A pass goes from the source to the end of the run and carries along the *marked* places: those whose
- * value depends on the source. Marks are kept where a backward scan keeps its wants (slicer/scan/want.h);
- * a mark's `user` is the instance that defined the place, its `distance` that of whoever uses it.
+ * A pass goes from the source to the end of the run and carries along the *marked* places: those
+ * whose value depends on the source. Marks are kept where a backward scan keeps its wants
+ * (slicer/scan/want.h); a mark's `user` is the instance that defined the place, its `distance` that
+ * of whoever uses it.
  *
- * The rules are those of <wetdbg/slice.h>, read the other way: an instance is in the forward slice of
- * another one if and only if that one is in the backward slice of all that the instance uses.
+ * The rules are those of <wetdbg/slice.h>, read the other way: an instance is in the forward slice
+ * of another one if and only if that one is in the backward slice of all that the instance uses.
  */
 #ifndef SLICER_FORWARD_FORWARD_H
 #define SLICER_FORWARD_FORWARD_H
@@ -140,15 +141,16 @@ static inline void slc_see(struct slc_sight *sight, const struct slc_want *mark,
     sight->address = address;
 }
 
-/* Looks at registers, of value edges with only the lower half of those in `halves`; and at bytes of memory. */
+/* Looks at registers, of value edges with only the lower half of those in `halves`; and at bytes of
+ * memory. */
 void slc_see_registers(const struct slc_regs *regs, const struct ins_regset *set, uint16_t halves,
                        enum wetdbg_edge edge, struct slc_sight *sight);
 void slc_see_memory(struct slc_memory *memory, uint64_t address, uint64_t size,
                     enum wetdbg_edge edge, struct slc_sight *sight);
 
 /*
- * Passes one instance of an instruction; `node` is not the dynamic linker's where that is passed by.
- * *as_parent: how what it lets run is marked. slicer/forward/step.c. 0 or an error.
+ * Passes one instance of an instruction; `node` is not the dynamic linker's where that is passed
+ * by. *as_parent: how what it lets run is marked. slicer/forward/step.c. 0 or an error.
  */
 int slc_fwd_step(struct slc_forward *fwd, struct slc_fwd_task *task, const struct wet_exec *exec,
                  const struct slc_node *node, uint32_t statement, struct slc_want *as_parent);
@@ -156,7 +158,8 @@ int slc_fwd_step(struct slc_forward *fwd, struct slc_fwd_task *task, const struc
 /* Whether a whole execution can be passed by slc_fwd_fast(): its instructions are compiled. */
 bool slc_fwd_is_fast(const struct slc_forward *fwd, const struct slc_node *node);
 
-/* Passes a whole execution in which nothing happens but instructions; slicer/forward/forward_fast.c. */
+/* Passes a whole execution in which nothing happens but instructions;
+ * slicer/forward/forward_fast.c. */
 int slc_fwd_fast(struct slc_forward *fwd, struct slc_fwd_task *task, const struct wet_exec *exec,
                  struct slc_node *node, struct slc_want *as_parent);
 
@@ -171,7 +174,8 @@ int slc_fwd_event(struct slc_forward *fwd, const struct wet_event *event, size_t
 int slc_fwd_written(struct slc_forward *fwd, uint64_t address, uint64_t size,
                     const struct slc_want *mark);
 
-/* The control edge of an instruction of pcs[index]: the mark that it gets by it, or none. 0 or -ENOMEM. */
+/* The control edge of an instruction of pcs[index]: the mark that it gets by it, or none. 0 or
+ * -ENOMEM. */
 int slc_fwd_control(struct slc_forward *fwd, struct slc_fwd_task *task, uint32_t pc_index,
                     struct slc_want *mark);
 
@@ -189,8 +193,8 @@ struct slc_saving {
 struct slc_saving slc_fwd_saving(const struct slc_forward *fwd, const struct wet_exec *exec,
                                  const struct slc_node *node, uint32_t statement, int reg);
 
-/* Passes a pop that has been passed as a load: the register's marks are those of before the push. `save`
- * is the note of that, or NULL; `is_marked`: the pop itself is. 0 or an error. */
+/* Passes a pop that has been passed as a load: the register's marks are those of before the push.
+ * `save` is the note of that, or NULL; `is_marked`: the pop itself is. 0 or an error. */
 int slc_fwd_pop(struct slc_forward *fwd, struct slc_fwd_task *task, const struct slc_saving *pop,
                 const struct slc_save *save, bool is_marked);
 
@@ -200,7 +204,8 @@ int slc_fwd_push(struct slc_forward *fwd, struct slc_fwd_task *task, const struc
 
 /* ---- the dynamic linker, where it is passed by; slicer/forward/linker.c ---- */
 
-/* Passes from the task's last node to `node`, of which one at least is the linker's. 0 or -ENOMEM. */
+/* Passes from the task's last node to `node`, of which one at least is the linker's. 0 or
+ * -ENOMEM. */
 int slc_fwd_border(struct slc_fwd_task *task, const struct slc_node *node);
 
 /* An instance in the linker. It is not in the slice, nothing that it computes is marked. */

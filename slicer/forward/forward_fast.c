@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * slc_fwd_step() over compiled instructions (slicer/scan/scan_ops.h), where nobody asks who marked a
- * place: the same three steps on bit sets. What is marked whole is most often nothing.
+ * slc_fwd_step() over compiled instructions (slicer/scan/scan_ops.h), where nobody asks who marked
+ * a place: the same three steps on bit sets. What is marked whole is most often nothing.
  */
 #include <errno.h>
 
@@ -290,7 +290,8 @@ static int pass_plain(struct pass *pass, struct slc_op *op, uint32_t s, bool is_
 
 /* ---- a glance at all of it ---- */
 
-/* Control classes of the node whose instances are marked: bit c, and the last bit for all beyond. */
+/* Control classes of the node whose instances are marked: bit c, and the last bit for all
+ * beyond. */
 static unsigned lets_of(struct pass *pass, struct slc_glance *glance, struct slc_node *node,
                         int *err)
 {

@@ -10,7 +10,8 @@
 
 /* ---- keys ---- */
 
-/* How two operands lie to each other: 0 if they have nothing in common, else a byte that tells the distance. */
+/* How two operands lie to each other: 0 if they have nothing in common, else a byte that tells the
+ * distance. */
 static inline uint64_t lie(uint64_t store, unsigned store_bytes, uint64_t load, unsigned load_bytes)
 {
     return slc_overlaps(store, store_bytes, load, load_bytes) ? (uint8_t)(64 + (load - store)) : 0;
@@ -114,7 +115,8 @@ bool slc_fwd_key(const struct slc_forward *fwd, const struct slc_fwd_task *task,
 
 /* ---- finding ---- */
 
-/* Behind what a memo holds of registers, three words for each of the glance's; see struct slc_fwd_memo. */
+/* Behind what a memo holds of registers, three words for each of the glance's; see struct
+ * slc_fwd_memo. */
 static inline struct slc_fwd_step *steps_of(const struct slc_glance *glance,
                                             const struct slc_fwd_memo *memo)
 {

@@ -2,13 +2,14 @@
 /*
  * What an execution of a node does to a forward pass, found out once for each way it can go.
  *
- * Which of its instructions are in the slice, and what they leave marked, is a function of a few words: the
- * marks of the registers that it uses before it defines them, the marked bytes of each of its loads, which
- * of its control classes are marked, what the notes of its pops say, what its cmovs took, and how its
- * loads lie to stores of its own before them. Where all of it is marked by control, pushes and pops are all that
- * matters. These words are the *key* of a memo. The first execution with
- * a key is passed instruction by instruction and writes down what it did; later ones do the same with a
- * few bit operations. A session keeps memos, as those of backward scans (slicer/scan/memo.h).
+ * Which of its instructions are in the slice, and what they leave marked, is a function of a few
+ * words: the marks of the registers that it uses before it defines them, the marked bytes of each
+ * of its loads, which of its control classes are marked, what the notes of its pops say, what its
+ * cmovs took, and how its loads lie to stores of its own before them. Where all of it is marked by
+ * control, pushes and pops are all that matters. These words are the *key* of a memo. The first
+ * execution with a key is passed instruction by instruction and writes down what it did; later ones
+ * do the same with a few bit operations. A session keeps memos, as those of backward scans
+ * (slicer/scan/memo.h).
  */
 #ifndef SLICER_FORWARD_FORWARD_MEMO_H
 #define SLICER_FORWARD_FORWARD_MEMO_H
@@ -64,13 +65,14 @@ static inline void slc_fwd_draft_step(struct slc_fwd_draft *draft, struct slc_fw
         draft->steps[draft->step_count++] = step;
 }
 
-/* The key of an execution of a node whose glance is_fit; `lets`: bit c: control class c is marked. False if none
- * tells what it does. */
+/* The key of an execution of a node whose glance is_fit; `lets`: bit c: control class c is marked.
+ * False if none tells what it does. */
 bool slc_fwd_key(const struct slc_forward *fwd, const struct slc_fwd_task *task,
                  const struct slc_glance *glance, const struct slc_node *node,
                  const struct wet_exec *exec, unsigned lets, struct slc_fwd_key *key);
 
-/* Whether all of an execution is marked by control, so that little else matters; and nothing at all. */
+/* Whether all of an execution is marked by control, so that little else matters; and nothing at
+ * all. */
 static inline bool slc_fwd_is_whole(const struct slc_glance *glance, unsigned lets)
 {
     return lets && lets == glance->all_lets && !glance->has_rest;

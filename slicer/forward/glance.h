@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a glance at an execution needs to tell that nothing of the source meets it: the registers that
- * its node touches at all, its memory operands, its control classes. And what memos of the node
- * (slicer/forward/forward_memo.h) are about. Kept with the node.
+ * What a glance at an execution needs to tell that nothing of the source meets it: the registers
+ * that its node touches at all, its memory operands, its control classes. And what memos of the
+ * node (slicer/forward/forward_memo.h) are about. Kept with the node.
  */
 #ifndef SLICER_FORWARD_GLANCE_H
 #define SLICER_FORWARD_GLANCE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The dynamic linker, passed by as slicer/scan/loader.h says. Where it is entered, by a call or by the
- * jump of a stub to its resolver, the marks of registers are kept; where it is left again, those that it
- * preserves come back.
+ * The dynamic linker, passed by as slicer/scan/loader.h says. Where it is entered, by a call or by
+ * the jump of a stub to its resolver, the marks of registers are kept; where it is left again,
+ * those that it preserves come back.
  */
 #include <assert.h>
 #include <errno.h>

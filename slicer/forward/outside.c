@@ -109,7 +109,8 @@ static void give_tls(struct slc_forward *fwd, const struct slc_fwd_task *parent,
     mark_from(&child->regs, INS_LOC_FS_BASE, &sight);
 }
 
-/* A new thread: rax is the call's, stack and thread pointer its arguments, all else the parent's. */
+/* A new thread: rax is the call's, stack and thread pointer its arguments, all else the
+ * parent's. */
 static int thread_began(struct slc_forward *fwd, struct slc_fwd_task *parent,
                         const struct evq_entry *entry, const struct evq_op *op)
 {
@@ -259,8 +260,8 @@ static int handler_ended(struct slc_forward *fwd, struct slc_fwd_task *task,
     return 0;
 }
 
-/* How what the handler's frames let run is marked: as what depends on the instruction that faulted, or
- * on the call that sent the signal. */
+/* How what the handler's frames let run is marked: as what depends on the instruction that faulted,
+ * or on the call that sent the signal. */
 static int cause_of(struct slc_forward *fwd, struct slc_fwd_task *task, size_t index,
                     struct slc_want *mark)
 {

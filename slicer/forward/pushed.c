@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Pushes and pops of saved registers. A push may have left no note, because neither it nor the register was
- * marked, or the source came later. That matters only where the pop itself is marked, which its register is
- * not if the pair is passed by: then what wrote the slot last is looked for, but for the kernel.
+ * Pushes and pops of saved registers. A push may have left no note, because neither it nor the
+ * register was marked, or the source came later. That matters only where the pop itself is marked,
+ * which its register is not if the pair is passed by: then what wrote the slot last is looked for,
+ * but for the kernel.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -70,7 +71,8 @@ struct slc_saving slc_fwd_saving(const struct slc_forward *fwd, const struct wet
 
 /* ---- what was pushed without a note ---- */
 
-/* Pops stand together, and so do their slots: what a search meets of the others on its way is kept for them. */
+/* Pops stand together, and so do their slots: what a search meets of the others on its way is kept
+ * for them. */
 
 static struct slc_writer *writer_of(struct slc_pop_search *search, uint64_t slot)
 {

@@ -135,8 +135,8 @@ static int add_reached(struct wetdbg_slice *slice, int fd, uint64_t offset, uint
     return 0;
 }
 
-/* Marked bytes of a buffer that a call puts out, the first with this offset; if something marked let the call
- * run, all others, too. */
+/* Marked bytes of a buffer that a call puts out, the first with this offset; if something marked
+ * let the call run, all others, too. */
 static int pass_span(struct slc_forward *fwd, int fd, uint64_t offset, const struct slc_span *span,
                      bool is_let)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Saved registers, seen forward: `push r` notes how r was marked, and a `pop r` from a slot that nothing
- * wrote since gives r these marks back. Slots with a note are marked in the scan's memory.
+ * Saved registers, seen forward: `push r` notes how r was marked, and a `pop r` from a slot that
+ * nothing wrote since gives r these marks back. Slots with a note are marked in the scan's memory.
  */
 #ifndef SLICER_FORWARD_SAVES_H
 #define SLICER_FORWARD_SAVES_H
@@ -32,7 +32,8 @@ void slc_saves_fini(struct slc_saves *saves);
 int slc_saves_push(struct slc_saves *saves, struct slc_memory *memory, const struct slc_regs *regs,
                    uint32_t task, unsigned reg, uint64_t slot);
 
-/* What of a register is marked, as one word: of its bytes and, from bit 8, of its pieces as addresses. */
+/* What of a register is marked, as one word: of its bytes and, from bit 8, of its pieces as
+ * addresses. */
 uint32_t slc_saves_word(const struct slc_regs *regs, unsigned reg);
 static inline uint32_t slc_save_word(const struct slc_save *save)
 {

@@ -117,8 +117,8 @@ static void see_sent(const struct sending *sending, struct slc_sight *sight)
     }
 }
 
-/* Marks places of what is marked in a buffer, whose first byte has place `place`; with `mark` or, if that is
- * NULL, as it is there. */
+/* Marks places of what is marked in a buffer, whose first byte has place `place`; with `mark` or,
+ * if that is NULL, as it is there. */
 static int mark_span(struct slc_forward *fwd, struct slc_span span, uint64_t place,
                      const struct slc_want *mark)
 {

@@ -2,9 +2,9 @@
 /*
  * Bytes that went through the kernel, seen forward: slicer/channels/channels.h for a pass.
  *
- * A call that sends marked bytes marks them at their places among all that calls sent. A call that delivers
- * them, with the values that they had, marks what it delivered; and is in the slice, since it uses
- * what it brought back. slicer/scan/passed.h has the same rules backward.
+ * A call that sends marked bytes marks them at their places among all that calls sent. A call that
+ * delivers them, with the values that they had, marks what it delivered; and is in the slice, since
+ * it uses what it brought back. slicer/scan/passed.h has the same rules backward.
  */
 #ifndef SLICER_FORWARD_SENT_H
 #define SLICER_FORWARD_SENT_H
@@ -27,8 +27,8 @@ struct slc_delivered {
     size_t count, capacity;
 };
 
-/* Finds what the call delivered of what is marked, by `events[index]` of the interval: before that is written to
- * memory. What it put into another descriptor is marked there. 0 or an error. */
+/* Finds what the call delivered of what is marked, by `events[index]` of the interval: before that
+ * is written to memory. What it put into another descriptor is marked there. 0 or an error. */
 int slc_fwd_receive(struct slc_forward *fwd, struct slc_fwd_task *task, size_t index,
                     struct slc_delivered *delivered);
 /* Marks that in memory, after; and frees it. `err`: an error that there was already, or 0. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What one instance means for a forward pass, in three steps: what of the source it sees, flow by flow;
- * what it defines loses its marks; what flows that saw something define is marked.
+ * What one instance means for a forward pass, in three steps: what of the source it sees, flow by
+ * flow; what it defines loses its marks; what flows that saw something define is marked.
  *
- * The steps are apart because an instruction may define what it uses, and because the distance of an
- * instance is the least over all that it sees.
+ * The steps are apart because an instruction may define what it uses, and because the distance of
+ * an instance is the least over all that it sees.
  */
 #include <assert.h>
 #include <errno.h>

@@ -10,7 +10,8 @@
 
 enum slc_track_state {
     SLC_TRACK_LIVE,
-    SLC_TRACK_CALL, /* a call of `spot.task` defined it: the task's next instruction completes the hop */
+    /* a call of `spot.task` defined it: the task's next instruction completes the hop */
+    SLC_TRACK_CALL,
     SLC_TRACK_ASIDE, /* a register that a signal handler did not touch; comes back at its start */
     SLC_TRACK_HELD,  /* what a call had put where another delivered it: goes on at that call */
     SLC_TRACK_DONE,
@@ -88,7 +89,8 @@ void slc_chase_sum(struct slc_chase *chase);
 /* A spot and, for registers, its location. */
 void slc_track_move(struct slc_track *track, struct wetdbg_spot spot);
 
-/* A new hop, all zero but its kind, time and pc; NULL if memory is short. Borrowed until the next. */
+/* A new hop, all zero but its kind, time and pc; NULL if memory is short. Borrowed until the
+ * next. */
 struct wetdbg_hop *slc_chase_hop(struct slc_chase *chase, enum wetdbg_hop_kind kind,
                                  wetdbg_time time, uint64_t pc);
 

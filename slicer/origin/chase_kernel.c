@@ -89,8 +89,8 @@ static int gather_call(struct gather *gather, unsigned i, uint32_t task)
     return 0;
 }
 
-/* Adds a track to the call that delivered what the run itself had sent. It goes on at once: who sent
- * it may have done so while the call waited. */
+/* Adds a track to the call that delivered what the run itself had sent. It goes on at once: who
+ * sent it may have done so while the call waited. */
 static int gather_back(struct gather *gather, unsigned i, uint32_t task,
                        const struct slc_sending *sending)
 {

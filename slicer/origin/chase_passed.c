@@ -14,7 +14,8 @@ int slc_chase_channels(struct slc_chase *chase, struct slc_channels **channels)
     return err;
 }
 
-/* Says of a byte that was put at `place` who did, and where it was in memory, if it had that value. */
+/* Says of a byte that was put at `place` who did, and where it was in memory, if it had that
+ * value. */
 static int find_sender(struct slc_channels *channels, uint64_t place, uint8_t value,
                        struct slc_sending *sending)
 {

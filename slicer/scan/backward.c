@@ -3,9 +3,9 @@
  * Backward slices: passes until nothing that a pass took for granted was wrong.
  *
  * A pass takes for granted that pops restore what was pushed, and that the model knows where
- * indirect jumps go (it is told what the file has of them). What it finds out otherwise is known to the next pass. Each pass only adds to
- * what is known, so that two are nearly always enough; a run that keeps refuting is stopped by
- * treating all pops as loads.
+ * indirect jumps go (it is told what the file has of them). What it finds out otherwise is known to
+ * the next pass. Each pass only adds to what is known, so that two are nearly always enough; a run
+ * that keeps refuting is stopped by treating all pops as loads.
  */
 #include <errno.h>
 #include <stdlib.h>

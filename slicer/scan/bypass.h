@@ -55,8 +55,8 @@ static inline uint32_t slc_saved_word(const struct slc_saved *saved)
 
 bool slc_bypass_is_refused(const struct slc_bypass *bypass, wetdbg_time pop_time);
 
-/* What slc_bypass_pop() does where it returns 1 (or -ENOMEM), of wants that slc_saved_word() tells and
- * nobody keeps; but for the register. */
+/* What slc_bypass_pop() does where it returns 1 (or -ENOMEM), of wants that slc_saved_word() tells
+ * and nobody keeps; but for the register. */
 int slc_bypass_wait(struct slc_bypass *bypass, struct slc_memory *memory, uint32_t task,
                     uint32_t word, uint64_t slot, wetdbg_time time);
 /* Ends a waiting register, of which the push has been found. */
@@ -69,16 +69,16 @@ struct slc_saved *slc_bypass_saved_new(struct slc_bypass *bypass);
 void slc_bypass_restart(struct slc_bypass *bypass);
 
 /*
- * At a pop of `reg` from `slot`: takes the register's wants over. 1 if it did, 0 if the pop is to be
- * treated as a load, or -ENOMEM.
+ * At a pop of `reg` from `slot`: takes the register's wants over. 1 if it did, 0 if the pop is to
+ * be treated as a load, or -ENOMEM.
  */
 int slc_bypass_pop(struct slc_bypass *bypass, struct slc_memory *memory, struct slc_regs *regs,
                    uint32_t task, unsigned reg, uint64_t slot, wetdbg_time time);
 
 /*
  * At a write of [address, address + size). `reg` is the register that it pushes, or -1. Pairs that
- * end here give their wants back to `regs` if it is a push of their register, and are refused if not.
- * Then the slot's bytes are wanted as the pop's.
+ * end here give their wants back to `regs` if it is a push of their register, and are refused if
+ * not. Then the slot's bytes are wanted as the pop's.
  */
 int slc_bypass_write(struct slc_bypass *bypass, struct slc_memory *memory, struct slc_regs *regs,
                      uint32_t task, int reg, uint64_t address, uint64_t size);
@@ -89,8 +89,8 @@ int slc_bypass_refuse_rest(struct slc_bypass *bypass);
 /* Whether this pass refused any. */
 bool slc_bypass_has_failed(const struct slc_bypass *bypass);
 
-/* Each register that waits has its slot marked, and none is marked besides; refused pops of earlier passes
- * are sorted. 0, or what is wrong. */
+/* Each register that waits has its slot marked, and none is marked besides; refused pops of earlier
+ * passes are sorted. 0, or what is wrong. */
 int slc_bypass_validate(const struct slc_bypass *bypass, const struct slc_memory *memory);
 
 #endif

@@ -36,7 +36,8 @@ struct slc_call_user {
     const struct wet_interval *interval; /* that the call is in */
     wetdbg_time time;                    /* of the call */
     enum slc_call_part last;             /* that is asked for */
-    /* A general register (enum ins_gpr), by value or as an address; the kernel never looks at parts. */
+    /* A general register (enum ins_gpr), by value or as an address; the kernel never looks at
+     * parts. */
     int (*use_register)(void *arg, enum slc_call_part part, unsigned gpr, enum wetdbg_edge edge);
     /* Bytes of memory, by value. */
     int (*use_bytes)(void *arg, enum slc_call_part part, uint64_t address, uint64_t bytes);
@@ -44,9 +45,9 @@ struct slc_call_user {
 };
 
 /*
- * Tells what the call uses, up to the last part asked for. A call without a signature is taken to use all six arguments; then *is_known is false.
- * The length of a string may have to be read: slicer/scan/lengths.h. 0, an error, or what a callback
- * returned, which ends it.
+ * Tells what the call uses, up to the last part asked for. A call without a signature is taken to
+ * use all six arguments; then *is_known is false. The length of a string may have to be read:
+ * slicer/scan/lengths.h. 0, an error, or what a callback returned, which ends it.
  */
 int slc_call_uses(const struct slc_call_args *call, const struct slc_call_user *user,
                   bool *is_known);
@@ -55,7 +56,8 @@ struct slc_scan;
 struct slc_task;
 struct slc_want;
 
-/* Wants in a backward scan what slc_call_uses() tells of the task's call at `time`. 0 or an error. */
+/* Wants in a backward scan what slc_call_uses() tells of the task's call at `time`. 0 or an
+ * error. */
 int slc_call_want(struct slc_scan *scan, struct slc_task *task, wetdbg_time time,
                   enum slc_call_part last, struct slc_want *want);
 

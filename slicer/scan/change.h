@@ -55,8 +55,8 @@ bool slc_change_fits(const struct slc_change *change, const struct slc_word_list
 int slc_change_apply(const struct slc_change *change, const struct slc_footprint *footprint,
                      struct slc_memory *memory);
 
-/* Words are sorted, of the footprint, and something of each is wanted, before within its masks; additions
- * have their words one behind the other. 0, or what is wrong. */
+/* Words are sorted, of the footprint, and something of each is wanted, before within its masks;
+ * additions have their words one behind the other. 0, or what is wrong. */
 int slc_change_validate(const struct slc_change *change, const struct slc_footprint *footprint);
 
 #endif

@@ -3,9 +3,9 @@
  * Summaries of code. Addresses of instructions are interned, because one instruction is in several
  * nodes when something jumps behind a node's start.
  *
- * The model is told the targets of indirect jumps before a scan. Should it learn of one while a scan
- * runs, that may change the controllers of the jump's function; classes given out before are wrong
- * then, and the scan is done again: `judged` lists functions of which a class was given out.
+ * The model is told the targets of indirect jumps before a scan. Should it learn of one while a
+ * scan runs, that may change the controllers of the jump's function; classes given out before are
+ * wrong then, and the scan is done again: `judged` lists functions of which a class was given out.
  */
 #include "slicer/scan/code_summary.h"
 

@@ -5,7 +5,8 @@
  * line and its control class.
  *
  * A *control class* is a set of branches on which an instruction depends, as wetdbg_controllers()
- * or wetdbg_controllers_no_exits() gives it; instructions of one block share it. Class 0 is the empty one.
+ * or wetdbg_controllers_no_exits() gives it; instructions of one block share it. Class 0 is the
+ * empty one.
  */
 #ifndef SLICER_SCAN_CODE_SUMMARY_H
 #define SLICER_SCAN_CODE_SUMMARY_H
@@ -164,7 +165,8 @@ void slc_code_collect(struct slc_code *code);
 /* ... which begin at nothing again. */
 void slc_code_clear_tallies(struct slc_code *code);
 
-/* Index of an address's source line in `lines`; SLC_UNKNOWN if memory is short. slicer/slice_lines.c */
+/* Index of an address's source line in `lines`; SLC_UNKNOWN if memory is short.
+ * slicer/slice_lines.c */
 uint32_t slc_code_line(struct slc_code *code, uint32_t index);
 
 /* The control class of pcs[index]; SLC_UNKNOWN if memory is short. Code that the model does not
@@ -180,8 +182,8 @@ static inline bool slc_class_has(const struct slc_class *klass, uint64_t pc)
     return klass->count && *at == pc;
 }
 
-/* Whether an indirect jump from one function to an address in another one, which may be the same, is
- * an edge in the graph of a function: not a tail call, longjmp or landing of an exception. */
+/* Whether an indirect jump from one function to an address in another one, which may be the same,
+ * is an edge in the graph of a function: not a tail call, longjmp or landing of an exception. */
 bool slc_code_is_inner_jump(const struct wetdbg_function *from, const struct wetdbg_function *to,
                             uint64_t target);
 
@@ -208,16 +210,16 @@ bool slc_is_far_jump(const struct slc_node *from, const struct slc_node *to);
 struct ins_range slc_operand_range(const struct wet_statement *statement, unsigned operand,
                                    const uint64_t *slots);
 
-/* Which of an execution's slots has the address of the implicit stack operand of a statement: of a push, pop,
- * call or return. SLC_UNKNOWN if it has none. */
+/* Which of an execution's slots has the address of the implicit stack operand of a statement: of a
+ * push, pop, call or return. SLC_UNKNOWN if it has none. */
 uint32_t slc_stack_slot(const struct wet_statement *statement);
 
 /* All pieces of an operand, vector indices included: at most INS_RANGES_MAX ranges. */
 unsigned slc_operand_ranges(const struct wet_statement *statement, unsigned operand,
                             const uint64_t *slots, struct ins_range ranges[INS_RANGES_MAX]);
 
-/* Where byte `address` of what a rep movs wrote (operand `to`) came from before the instruction: its
- * ranges may overlap, and then it reads what it has just written. */
+/* Where byte `address` of what a rep movs wrote (operand `to`) came from before the instruction:
+ * its ranges may overlap, and then it reads what it has just written. */
 uint64_t slc_moved_from(const struct wet_statement *statement, unsigned to, const uint64_t *slots,
                         uint64_t address);
 
@@ -226,9 +228,9 @@ int slc_pushed_register(const struct ins_info *info);
 int slc_popped_register(const struct ins_info *info);
 
 /*
- * The callee-saved register that a statement of an execution (with these slots) pops, and where from; or
- * -1. Also -1 if the latest store to that slot is in the same execution and no push of the register, as
- * in `push 1; pop rbx`: that pop is a load, and no pass need be made to find it out.
+ * The callee-saved register that a statement of an execution (with these slots) pops, and where
+ * from; or -1. Also -1 if the latest store to that slot is in the same execution and no push of the
+ * register, as in `push 1; pop rbx`: that pop is a load, and no pass need be made to find it out.
  */
 int slc_restored_register(const struct slc_node *node, uint32_t statement, const uint64_t *slots,
                           uint64_t *slot);

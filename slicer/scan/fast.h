@@ -9,9 +9,9 @@
 #include "slicer/scan/scan.h"
 
 /*
- * The first `count` instructions of an execution in which nothing happens but instructions: no events,
- * no criterion, nothing pending. What scan->hits holds is the last one's. Only for scans that keep
- * no users (record_parents).
+ * The first `count` instructions of an execution in which nothing happens but instructions: no
+ * events, no criterion, nothing pending. What scan->hits holds is the last one's. Only for scans
+ * that keep no users (record_parents).
  */
 int slc_fast_exec(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                   const struct slc_node *node, uint32_t count);

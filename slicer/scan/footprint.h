@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The bytes of memory of which it matters to a scan of some executions whether they are wanted: those
- * that they store to, or perhaps do, and those that a saved register is popped from. All others only
- * ever become wanted there.
+ * The bytes of memory of which it matters to a scan of some executions whether they are wanted:
+ * those that they store to, or perhaps do, and those that a saved register is popped from. All
+ * others only ever become wanted there.
  */
 #ifndef SLICER_SCAN_FOOTPRINT_H
 #define SLICER_SCAN_FOOTPRINT_H
@@ -34,8 +34,8 @@ struct slc_footprint_maker {
 void slc_footprint_maker_fini(struct slc_footprint_maker *maker);
 
 /*
- * The footprint of executions [first, end) of an interval: 1 and *out for slc_footprint_free(); 0 if
- * it is too large to be kept, or -ENOMEM.
+ * The footprint of executions [first, end) of an interval: 1 and *out for slc_footprint_free(); 0
+ * if it is too large to be kept, or -ENOMEM.
  */
 int slc_footprint_make(struct slc_footprint_maker *maker, struct slc_code *code,
                        const struct wet_interval *interval, size_t first, size_t end,
@@ -58,7 +58,8 @@ static inline unsigned slc_mask_slots(uint64_t mask)
     return (unsigned)((mask & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080) >> 56);
 }
 
-/* Pages are sorted, and each one's masks follow those of the one before, none of them 0. 0, or what is wrong. */
+/* Pages are sorted, and each one's masks follow those of the one before, none of them 0. 0, or what
+ * is wrong. */
 int slc_footprint_validate(const struct slc_footprint *footprint);
 
 #endif

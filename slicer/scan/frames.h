@@ -140,8 +140,8 @@ struct slc_regs *slc_frames_pass_handler_start(struct slc_frames *frames, uint64
 /* Passes the start of the thread: all that waits depends on what made it. Then as if new. */
 void slc_frames_pass_thread_start(struct slc_frames *frames, struct slc_want *hit);
 
-/* There is a frame; each one's demands follow those of the one below, and are of classes that exist and of
- * one each; only handlers have a stash. 0, or what is wrong. */
+/* There is a frame; each one's demands follow those of the one below, and are of classes that exist
+ * and of one each; only handlers have a stash. 0, or what is wrong. */
 int slc_frames_validate(const struct slc_frames *frames, uint32_t class_count);
 
 #endif

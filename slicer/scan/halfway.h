@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Gathers that a fault left halfway: a handler mends the cause, and the processor goes on with the lanes that are left.
- * The execution of which the trace tells is the last one, and what had been loaded by then is no execution's.
+ * Gathers that a fault left halfway: a handler mends the cause, and the processor goes on with the
+ * lanes that are left. The execution of which the trace tells is the last one, and what had been
+ * loaded by then is no execution's.
  */
 #ifndef SLICER_SCAN_HALFWAY_H
 #define SLICER_SCAN_HALFWAY_H
@@ -17,8 +18,9 @@ struct slc_halfway {
 };
 
 /*
- * What the fault `event` of that interval left halfway, by the next execution of the instruction in the thread, which
- * is looked for in this interval and the next one; count 0: nothing. 0, -ENOMEM or what wet_interval_get() returns.
+ * What the fault `event` of that interval left halfway, by the next execution of the instruction in
+ * the thread, which is looked for in this interval and the next one; count 0: nothing. 0, -ENOMEM
+ * or what wet_interval_get() returns.
  */
 int slc_halfway_find(struct wetdbg *wet, const struct wet_interval *interval,
                      const struct wet_event *event, struct slc_halfway *halfway);

@@ -53,8 +53,8 @@ int slc_register_from_outside(struct slc_scan *scan, struct slc_task *task, uint
 
 /* ---- system calls ---- */
 
-/* Takes wanted bytes that the kernel wrote for the task's system call: of what `op` of `entry` says,
- * NULL where they were not delivered by it. */
+/* Takes wanted bytes that the kernel wrote for the task's system call: of what `op` of `entry`
+ * says, NULL where they were not delivered by it. */
 static int syscall_wrote(struct slc_scan *scan, struct slc_task *task,
                          const struct evq_entry *entry, const struct evq_op *op, uint64_t address,
                          uint64_t size)

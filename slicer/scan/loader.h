@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The dynamic linker, passed by: unless a slice follows it (options.loader), its instances are never
- * in it. What it wrote counts as given from outside, a frame that it made was made by whoever
+ * The dynamic linker, passed by: unless a slice follows it (options.loader), its instances are
+ * never in it. What it wrote counts as given from outside, a frame that it made was made by whoever
  * entered it, and registers that it preserves are after it what they were before.
  *
  * Going backward, the linker is entered over a return, or over the jump of its lazy-binding
@@ -13,7 +13,8 @@
 
 #include "slicer/scan/scan.h"
 
-/* What the last instruction of an execution means: to be called before its effects. 0 or -ENOMEM. */
+/* What the last instruction of an execution means: to be called before its effects. 0 or
+ * -ENOMEM. */
 int slc_loader_pass_border(struct slc_scan *scan, struct slc_task *task,
                            const struct wet_exec *exec, const struct slc_node *node);
 
@@ -25,8 +26,9 @@ int slc_loader_pass(struct slc_scan *scan, struct slc_task *task, const struct w
 /* Registers that are the same after a call into the linker that returned, or after its resolver. */
 struct ins_regset slc_loader_preserved(bool is_resolver);
 
-/* Operands that an instruction of the linker writes for sure. Perhaps-stores end nothing (and xsave's bound goes
- * far beyond what it saves, into the frames of callers); a rep range is exact. */
+/* Operands that an instruction of the linker writes for sure. Perhaps-stores end nothing (and
+ * xsave's bound goes far beyond what it saves, into the frames of callers); a rep range is
+ * exact. */
 unsigned slc_loader_stores(const struct ins_info *info);
 
 /* All that is put aside comes back. */

@@ -71,8 +71,8 @@ static bool key_push(const struct slc_scan *scan, const struct slc_node *node, u
 
 enum found { FOUND_NOTHING, FOUND_KEY, FOUND_UNKEYED };
 
-/* FOUND_NOTHING if nothing of the key is wanted, FOUND_UNKEYED if a store lies in two words of which
- * something is wanted, or ends what waits without being its push. */
+/* FOUND_NOTHING if nothing of the key is wanted, FOUND_UNKEYED if a store lies in two words of
+ * which something is wanted, or ends what waits without being its push. */
 __attribute__((always_inline)) static inline enum found
 key_make(struct slc_scan *scan, const struct slc_task *task, const struct wet_exec *exec,
          const struct slc_node *node, bool is_control, unsigned words, unsigned stores,
@@ -304,8 +304,8 @@ static int exec_fast(struct slc_scan *scan, struct slc_task *task, const struct 
     return slc_fast_exec(scan, task, exec, node, node->statement_count);
 }
 
-/* `words` and `stores` are constants: loops over them are unrolled, so that no branch has to be guessed
- * for them. */
+/* `words` and `stores` are constants: loops over them are unrolled, so that no branch has to be
+ * guessed for them. */
 __attribute__((always_inline)) static inline int
 exec_shape(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
            struct slc_node *node, bool is_control, unsigned words, unsigned stores)

@@ -5,10 +5,10 @@
  * Scanned backward, an execution takes places from the wanted ones and adds others. Which ones, and
  * which of its instructions are in the slice, is a function of a few words: the wanted registers
  * among those that the node defines (and which bytes of those that are not wanted whole), the
- * wanted bytes of each of its stores, what of a saved register waits for a push of it, whether a control
- * dependence led to its last instruction. These words are the *key* of a memo. The first execution
- * with a key is followed instruction by instruction and writes down what it did; later ones
- * do the same with a few bit operations. Nodes have one to three keys mostly.
+ * wanted bytes of each of its stores, what of a saved register waits for a push of it, whether a
+ * control dependence led to its last instruction. These words are the *key* of a memo. The first
+ * execution with a key is followed instruction by instruction and writes down what it did; later
+ * ones do the same with a few bit operations. Nodes have one to three keys mostly.
  *
  * Addresses are not in the key, so that one thing more has to be the same: which operands overlap
  * (a load makes bytes wanted that an earlier store of the node wrote). Pairs of operands for which
@@ -56,12 +56,14 @@ struct slc_meeting {
     bool is_overlap;
 };
 
-/* Registers that become wanted, of 64 locations: as values whole or the lower half, as addresses. */
+/* Registers that become wanted, of 64 locations: as values whole or the lower half, as
+ * addresses. */
 struct slc_memo_word {
     uint64_t value, half, address;
 };
 
-/* What one way through a node does to a scan. The lists lie behind the structure, in one allocation. */
+/* What one way through a node does to a scan. The lists lie behind the structure, in one
+ * allocation. */
 struct slc_memo {
     struct slc_memo *next; /* of the same node */
     uint64_t members;      /* bit s: statement s is in the slice */
@@ -129,8 +131,8 @@ static inline bool slc_overlaps(uint64_t a, unsigned a_bytes, uint64_t b, unsign
     return b - a < a_bytes || a - b < b_bytes;
 }
 
-/* Appends the pieces of `set` (of so many words) that are wanted in odd parts; returns how many there
- * are, of which at most SLC_MEMO_ODD_MAX are appended. */
+/* Appends the pieces of `set` (of so many words) that are wanted in odd parts; returns how many
+ * there are, of which at most SLC_MEMO_ODD_MAX are appended. */
 unsigned slc_memo_odd(const struct slc_regs *regs, const uint64_t *set, unsigned words,
                       uint64_t *list);
 
@@ -141,8 +143,8 @@ struct slc_memo_key {
     uint64_t words[SLC_MEMO_KEY_MAX];
 };
 
-/* Follows an execution instruction by instruction (scan->hits as for slc_fast_exec()), and keeps what
- * that did, if it can be told by the key. 0 or an error. */
+/* Follows an execution instruction by instruction (scan->hits as for slc_fast_exec()), and keeps
+ * what that did, if it can be told by the key. 0 or an error. */
 int slc_memo_make(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                   struct slc_node *node, const struct slc_memo_key *key);
 

@@ -92,8 +92,8 @@ static void meetings_add(struct meetings *meetings, const struct slc_node *node,
     meetings->list[meetings->count++] = meeting;
 }
 
-/* What became of a store (its bytes are wanted, or something waits there) may come from, or be taken
- * by, what comes later in the node. False if a pop's slot was written in the node itself. */
+/* What became of a store (its bytes are wanted, or something waits there) may come from, or be
+ * taken by, what comes later in the node. False if a pop's slot was written in the node itself. */
 static bool meetings_find(struct meetings *meetings, const struct slc_node *node,
                           const uint64_t *slots, uint32_t met, const struct slc_draft *draft)
 {

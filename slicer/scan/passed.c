@@ -271,7 +271,8 @@ int slc_passed_seed(struct slc_scan *scan, const struct slc_passed_bytes *bytes,
     return err;
 }
 
-/* Bytes of a call from `offset` on, which it brought back from their places; `state` is that after it. */
+/* Bytes of a call from `offset` on, which it brought back from their places; `state` is that after
+ * it. */
 static int want_places(struct slc_scan *scan, struct wetdbg_state *state,
                        const struct slc_buffers *buffers, uint64_t offset,
                        const struct slc_source *source, const struct slc_want *want)

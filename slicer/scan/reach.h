@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which executions of an interval a scan goes over at once, so that what it does to them can be kept.
- * They depend on the run alone, not on the scan, but for the ones that it begins with.
+ * Which executions of an interval a scan goes over at once, so that what it does to them can be
+ * kept. They depend on the run alone, not on the scan, but for the ones that it begins with.
  */
 #ifndef SLICER_SCAN_REACH_H
 #define SLICER_SCAN_REACH_H

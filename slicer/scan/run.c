@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What most of a scan is: executions of one task, one after the other, in which nothing happens but
- * instructions. They end at the next event or instance of the criterion, which is looked for once, not
- * at each execution; and at whatever is not plain: the dynamic linker where it is passed by, nodes that
- * were not met before, another task.
+ * instructions. They end at the next event or instance of the criterion, which is looked for once,
+ * not at each execution; and at whatever is not plain: the dynamic linker where it is passed by,
+ * nodes that were not met before, another task.
  */
 #include "slicer/scan/memo.h"
 #include "slicer/scan/scan.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The pass itself: intervals, node executions and their instructions, all from the last to the first.
+ * The pass itself: intervals, node executions and their instructions, all from the last to the
+ * first.
  *
  * Most executions define nothing that is wanted. One is passed over after a test of four words (the
  * registers it defines) and of its stores against the wanted pages; only calls, returns and

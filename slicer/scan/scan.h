@@ -18,7 +18,8 @@ struct slc_task {
     struct slc_frames frames;
     const struct slc_node *next; /* that ran after the one being looked at; NULL if something came
                                   * between */
-    /* What the kernel did for the task's last system call: goes to its next instruction, backward. */
+    /* What the kernel did for the task's last system call: goes to its next instruction,
+     * backward. */
     struct slc_want pending;
     struct slc_aside *aside; /* wants of registers that the dynamic linker preserved */
     uint64_t pending_address;
@@ -124,8 +125,8 @@ static inline bool slc_stays_inside(const struct slc_task *task, const struct sl
 
 /*
  * Passes executions end - 1, end - 2... down to `first` as long as in them nothing happens but
- * instructions, nor did from the end of execution end - 1 to time `last`. Returns the end of those that
- * are left. slicer/scan/run.c.
+ * instructions, nor did from the end of execution end - 1 to time `last`. Returns the end of those
+ * that are left. slicer/scan/run.c.
  */
 size_t slc_run_execs(struct slc_scan *scan, size_t first, size_t end, wetdbg_time last, int *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What slc_follow() finds out at each instance is found out once here. Whatever is not plain (string
- * instructions, lanes, more than one store, perhaps-stores, system calls) is left to it.
+ * What slc_follow() finds out at each instance is found out once here. Whatever is not plain
+ * (string instructions, lanes, more than one store, perhaps-stores, system calls) is left to it.
  */
 #include "slicer/scan/scan_ops.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where scans of a session come by: the stretches of each interval, and what they did there, the least
- * lately used of which goes when there is too much.
+ * Where scans of a session come by: the stretches of each interval, and what they did there, the
+ * least lately used of which goes when there is too much.
  */
 #ifndef SLICER_SCAN_STATION_H
 #define SLICER_SCAN_STATION_H
@@ -87,8 +87,8 @@ void slc_stations_free(struct wetdbg_slice_session *session);
 /* What a stretch holds fits its station, whose footprint it needs. 0, or what is wrong. */
 int slc_stretch_validate(const struct slc_stretch *stretch);
 
-/* All stretches, each in the lists of its station and of last use, and their bytes together. 0, or what is
- * wrong. */
+/* All stretches, each in the lists of its station and of last use, and their bytes together. 0, or
+ * what is wrong. */
 int slc_stations_validate(const struct wetdbg_slice_session *session);
 
 #endif

@@ -50,9 +50,9 @@ static bool is_plain(const struct slc_scan *scan, const struct slc_reach *reach,
            task->frames.count <= FRAMES_MAX && scan->bypass.count <= SAVED_MAX;
 }
 
-/* Fills `arrival`, except for whether it is fit and its words. Wants of registers that the stretch does
- * not define wait in it, so that those that the stretch adds can be told; of memory they are hidden.
- * 1, or 0 if it cannot be copied, or -ENOMEM. */
+/* Fills `arrival`, except for whether it is fit and its words. Wants of registers that the stretch
+ * does not define wait in it, so that those that the stretch adds can be told; of memory they are
+ * hidden. 1, or 0 if it cannot be copied, or -ENOMEM. */
 static int arrive(struct slc_scan *scan, struct slc_task *task, const struct slc_station *station,
                   struct slc_arrival *arrival)
 {
@@ -234,7 +234,8 @@ static struct slc_saved *saved_in(const struct slc_footprint *footprint,
     return list;
 }
 
-/* Keeps the stretch's members of the interval's bitmap; only words that are wholly of the stretch are kept. */
+/* Keeps the stretch's members of the interval's bitmap; only words that are wholly of the stretch
+ * are kept. */
 static void keep_bits(struct slc_stretch *stretch, const struct slc_scan *scan, uint64_t first,
                       uint64_t end, bool *is_short)
 {

@@ -2,14 +2,14 @@
 /*
  * What a stretch of some hundred thousand instructions does to a scan, kept in the session.
  *
- * Most slices of a run want the same after a while: whatever keeps its loops going. A scan that comes
- * to a stretch in a state that an earlier one had there does to its own state what that one did, and
- * takes over its members and counts. The state need not be the same altogether: what matters of
- * memory are the bytes that the stretch stores to (slicer/scan/footprint.h), of registers those that it defines,
- * of the stack frames those that it entered or left.
+ * Most slices of a run want the same after a while: whatever keeps its loops going. A scan that
+ * comes to a stretch in a state that an earlier one had there does to its own state what that one
+ * did, and takes over its members and counts. The state need not be the same altogether: what
+ * matters of memory are the bytes that the stretch stores to (slicer/scan/footprint.h), of
+ * registers those that it defines, of the stack frames those that it entered or left.
  *
- * Kept are stretches in which nothing happens but instructions, of one task, and only for full slices
- * without users.
+ * Kept are stretches in which nothing happens but instructions, of one task, and only for full
+ * slices without users.
  */
 #ifndef SLICER_SCAN_STRETCH_H
 #define SLICER_SCAN_STRETCH_H
@@ -21,8 +21,8 @@
 bool slc_stretch_is_kept(const struct slc_scan *scan);
 
 /*
- * What a scan had when it came to a stretch. Embedded by its holder, zeroed at first; to be freed at
- * the scan's end.
+ * What a scan had when it came to a stretch. Embedded by its holder, zeroed at first; to be freed
+ * at the scan's end.
  */
 struct slc_arrival {
     bool is_fit;

@@ -67,8 +67,8 @@ struct slc_regs {
     /* Pieces in `value` of which not all bytes are wanted as values, and which are: bit i is a
      * piece's i-th byte. Never none, never all. */
     struct ins_regset narrow;
-    /* ... of these, the ones of which `masks` says which bytes are; of others it is SLC_HALF_MASK, as
-     * instructions with 32-bit operands leave it. Means nothing outside of `narrow`. */
+    /* ... of these, the ones of which `masks` says which bytes are; of others it is SLC_HALF_MASK,
+     * as instructions with 32-bit operands leave it. Means nothing outside of `narrow`. */
     struct ins_regset odd;
     uint32_t masks[INS_LOC_K];
     struct slc_reg_wants *wants; /* of what is in the sets; NULL if only the sets are kept */
@@ -168,8 +168,8 @@ bool slc_regs_is_same(const struct slc_regs *a, const struct slc_regs *b,
 /* Adds all wants of `from` to `to` where `mask` says, and drops them from `from`. */
 void slc_regs_move(struct slc_regs *to, struct slc_regs *from, const struct ins_regset *mask);
 
-/* Narrow pieces are wanted as values, in parts that are neither none nor all. 0, or what is wrong; for
- * wd_checked() and tests, as all *_validate(). */
+/* Narrow pieces are wanted as values, in parts that are neither none nor all. 0, or what is wrong;
+ * for wd_checked() and tests, as all *_validate(). */
 int slc_regs_validate(const struct slc_regs *regs);
 
 /* ---- memory ---- */
@@ -222,8 +222,8 @@ struct slc_memory {
 
 /* To be called before something is hidden; only without wants. */
 void slc_memory_log(struct slc_memory *memory);
-/* Hides what is wanted of a word but the bytes of a mask; words that nobody hid are hidden whole when
- * bytes of them become wanted. */
+/* Hides what is wanted of a word but the bytes of a mask; words that nobody hid are hidden whole
+ * when bytes of them become wanted. */
 void slc_memory_hide(struct slc_memory *memory, struct slc_page *page, unsigned group,
                      uint64_t mask);
 /* Shows again all that was hidden. */
@@ -254,7 +254,8 @@ static inline size_t slc_page_hash(const struct slc_memory *memory, uint64_t num
     return (size_t)(wd_hash_u64(number) >> 32) & (memory->capacity - 1);
 }
 
-/* NULL if nothing was ever wanted there. Written out, since with wd_hash_find() scans take 3 % longer. */
+/* NULL if nothing was ever wanted there. Written out, since with wd_hash_find() scans take 3 %
+ * longer. */
 static inline struct slc_page *slc_page_find(const struct slc_memory *memory, uint64_t number)
 {
     for (size_t i = slc_page_hash(memory, number);; i = (i + 1) & (memory->capacity - 1)) {
@@ -358,8 +359,8 @@ bool slc_memory_next_slot(struct slc_memory *memory, uint64_t *address, uint64_t
 /* Takes bytes from the wanted ones. */
 void slc_memory_drop(struct slc_memory *memory, uint64_t address, uint64_t size);
 
-/* Each page is found by its number; words and slots are as many as were counted; whoever is wanted has a
- * want, where wants are kept; what is hidden has a log. 0, or what is wrong. */
+/* Each page is found by its number; words and slots are as many as were counted; whoever is wanted
+ * has a want, where wants are kept; what is hidden has a log. 0, or what is wrong. */
 int slc_memory_validate(const struct slc_memory *memory);
 
 #endif

@@ -41,9 +41,10 @@ uint64_t slc_set_instructions(const struct wetdbg_set *set, uint64_t k)
 }
 
 /*
- * A bitmap is made of its portable form (https://github.com/RoaringBitmap/RoaringFormatSpec), which is written here from
- * the words: that copies where adding members one by one would take longer than the slice. After a head with keys and
- * counts come the containers, each for 65,536 numbers: as bits, or, of few members, as a list.
+ * A bitmap is made of its portable form (https://github.com/RoaringBitmap/RoaringFormatSpec), which
+ * is written here from the words: that copies where adding members one by one would take longer
+ * than the slice. After a head with keys and counts come the containers, each for 65,536 numbers:
+ * as bits, or, of few members, as a list.
  */
 #define CONTAINER_WORDS 1024
 #define COOKIE          12346
@@ -80,8 +81,8 @@ static size_t write_container(char *to, const uint64_t *words, size_t word_count
     return used * sizeof(*list);
 }
 
-/* Makes a bitmap; NULL if memory is short or nothing is in it: *is_empty. `words` holds nothing behind the
- * last number. */
+/* Makes a bitmap; NULL if memory is short or nothing is in it: *is_empty. `words` holds nothing
+ * behind the last number. */
 static roaring_bitmap_t *bitmap_of(const uint64_t *words, size_t word_count, bool *is_empty)
 {
     size_t most = (word_count + CONTAINER_WORDS - 1) / CONTAINER_WORDS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Sets in files. Members are written as plain bits, which nothing in a file can make to be anything else, and
- * compressed by zstd.
+ * Sets in files. Members are written as plain bits, which nothing in a file can make to be anything
+ * else, and compressed by zstd.
  */
 #include <errno.h>
 #include <fcntl.h>

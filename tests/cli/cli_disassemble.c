@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cli_disassemble FILE: the instructions that its bytes are, one a line, as the prompt shows them. */
+/* cli_disassemble FILE: the instructions that its bytes are, one a line, as the prompt shows
+ * them. */
 #include <stdio.h>
 
 #include "dbgcli/commands/disassembly.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A directory for the time of a suite, in which recordings, bookmarks and history are looked for. */
+/* A directory for the time of a suite, in which recordings, bookmarks and history are looked
+ * for. */
 #ifndef TESTS_CLI_PLACE_H
 #define TESTS_CLI_PLACE_H
 

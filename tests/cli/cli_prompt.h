@@ -35,7 +35,8 @@ static inline void cli_prompt_close(struct cli_prompt *prompt)
     cli_caught_close(&prompt->said);
 }
 
-/* Runs a line; its answer and its complaint are in prompt->said, and nothing older. Returns its status. */
+/* Runs a line; its answer and its complaint are in prompt->said, and nothing older. Returns its
+ * status. */
 static inline int cli_prompt_execute(struct cli_prompt *prompt, const char *line)
 {
     struct cli_out *out = &prompt->said.out;

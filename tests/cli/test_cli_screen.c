@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Answers on a terminal: what fits, what goes to a pager, and the line of a query that takes its time. */
+/* Answers on a terminal: what fits, what goes to a pager, and the line of a query that takes its
+ * time. */
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What test_gdb.py walks through, here and in gdb: calls, recursion, loops, blocks, structures. exercise()
+ * What test_gdb.py walks through, here and in gdb: calls, recursion, loops, blocks. exercise()
  * calls nothing of the C library: whether that has line information differs between machines.
  */
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The searches against oracles that are made up: minimality by brute force, the same answer for any number of
- * jobs, and the number of tests against ddmin as the paper prints it.
+ * The searches against oracles that are made up: minimality by brute force, the same answer for any
+ * number of jobs, and the number of tests against ddmin as the paper prints it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,9 @@
 enum kind {
     NEEDS,     /* fails with all needed deltas in it */
     NEEDS_ANY, /* fails with some needed delta: not unique, and monotone */
-    PAIRED, /* as NEEDS; unresolved if a delta is there without its partner, the delta 1 after an even one */
+    /* as NEEDS; unresolved if a delta is there without its partner, the delta 1 after an even
+     * one */
+    PAIRED,
     RANDOM, /* anything, by a hash of the set */
     PARITY, /* NEEDS, and an even number of others: not monotone */
     KIND_COUNT,
@@ -128,7 +130,8 @@ static int test_one(void *context, const struct wetdbg_delta_set *set,
     return 0;
 }
 
-/* Tests that take from 1 to 8 ticks of a clock, so that they end in another order than they began. */
+/* Tests that take from 1 to 8 ticks of a clock, so that they end in another order than they
+ * began. */
 static int start_one(void *context, unsigned slot, const struct wetdbg_delta_set *set)
 {
     struct oracle *oracle = context;
@@ -370,8 +373,8 @@ static bool plain_fails(void *arg, const uint8_t *kept, size_t count)
            WETDBG_DELTA_FAIL;
 }
 
-/* Inputs of 600 deltas of which 1 to 20 are needed, and of pairs. What one and two need a plain ddmin finds by
- * bisection, too. */
+/* Inputs of 600 deltas of which 1 to 20 are needed, and of pairs. What one and two need a plain
+ * ddmin finds by bisection, too. */
 static void ddmin_takes_half_the_tests_of_a_plain_one(void **state)
 {
     unsigned ours = 0, plain = 0;

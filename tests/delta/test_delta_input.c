@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Inputs as deltas: that they are the difference, that units are what they should be, that what nests does. */
+/* Inputs as deltas: that they are the difference, that units are what they should be, that what
+ * nests does. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

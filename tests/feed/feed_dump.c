@@ -5,8 +5,8 @@
  *     feed_dump [-p] DIR [PROCESS]     -p: print the entries
  *     feed_dump -a DIR                 every process
  *
- * Prints one line of counts each; status 1 and the reason if the recording is refused or an entry makes
- * no sense.
+ * Prints one line of counts each; status 1 and the reason if the recording is refused or an entry
+ * makes no sense.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -159,10 +159,11 @@ static const char *take_map(struct simulator *sim, const struct evq_op *op)
 }
 
 /*
- * A task of another process (after vfork) leaves the space when it execs, and its scratch area is unmapped
- * by an entry of its own, which nothing else is. rr itself needs a task of the space that stands still
- * to unmap it, and leaves it there for good if it finds none: whether the parent has come back from its
- * call by then is a matter of time, and the recording does not tell. No program knows of the area.
+ * A task of another process (after vfork) leaves the space when it execs, and its scratch area is
+ * unmapped by an entry of its own, which nothing else is. rr itself needs a task of the space that
+ * stands still to unmap it, and leaves it there for good if it finds none: whether the parent has
+ * come back from its call by then is a matter of time, and the recording does not tell. No program
+ * knows of the area.
  */
 static const char *take_unmap(struct simulator *sim, const struct evq_entry *entry,
                               const struct evq_op *op)

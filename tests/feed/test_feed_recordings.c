@@ -440,7 +440,8 @@ static bool agrees(struct wetdbg_recording *trace, struct rep_feed *feed)
 }
 
 /* rr unmaps the scratch area of a vfork's child that execs only if the parent stands still by then:
- * it is in rr's lists from then on, or it is not. Nothing else may be there too much, or too little. */
+ * it is in rr's lists from then on, or it is not. Nothing else may be there too much, or too
+ * little. */
 static void scratch_of_a_child_that_execs_may_stay(void **state)
 {
     struct last_list last;

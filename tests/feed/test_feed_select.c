@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which program is replayed: by name or number, and by default, on lists of processes made by hand. */
+/* Which program is replayed: by name or number, and by default, on lists of processes made by
+ * hand. */
 #include <sched.h>
 #include <signal.h>
 #include <string.h>

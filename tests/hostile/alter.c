@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What an attacker does to a recording or a .wet: other bytes in the place of some, and all digests and checksums
- * made right again.
+ * What an attacker does to a recording or a .wet: other bytes in the place of some, and all digests
+ * and checksums made right again.
  *
  *   alter recording DIRECTORY CHANGE...     in place: copies of mapped files, and recorded memory
  *   alter wet FILE CHANGE...                in place: every section
- *   alter offsets                           of the context's words, for those who want to aim at them
+ *   alter offsets                           of the context's words, for those who want to aim at
+ *                                           them
  *
- * CHANGE is OLD=NEW in hexadecimal, as long as each other. Each has to be there, or the status is 1.
+ * CHANGE is OLD=NEW in hexadecimal, as long as each other. Each has to be there, or the status is
+ * 1.
  */
 #include <dirent.h>
 #include <fcntl.h>

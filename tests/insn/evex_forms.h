@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Instructions of AVX-512, one of each form, and a file that lists them with a hash of the description that each
- * has. Few machines have AVX-512; the list says which descriptions one has confirmed.
+ * Instructions of AVX-512, one of each form, and a file that lists them with a hash of the
+ * description that each has. Few machines have AVX-512; the list says which descriptions one has
+ * confirmed.
  */
 #ifndef TESTS_INSN_EVEX_FORMS_H
 #define TESTS_INSN_EVEX_FORMS_H

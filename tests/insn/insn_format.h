@@ -9,8 +9,8 @@
 
 /*
  * Sets: whole registers by name (rax, ax, al, ah; xmm0 = bytes 0..15, ymm0, zmm0), other pieces as
- * ins_location_name gives them; arithmetic flags as one word of letters, "+cpazso". Flow:
- * "rax +cpazso = rcx m0 ? +c" (definitions, '=', value and memory uses, '?', condition uses); perhaps
+ * ins_location_name gives them; arithmetic flags as one word of letters, "+cpazso". Flow: "rax
+ * +cpazso = rcx m0 ? +c" (definitions, '=', value and memory uses, '?', condition uses); perhaps
  * definitions carry a '~'; kinds follow as {copy}, {stack}, ... Flows are joined by "; ".
  */
 void insn_format_flows(const struct ins_info *info, char *buf, size_t size);

@@ -30,8 +30,8 @@ struct oracle_state {
 extern uint8_t oracle_pristine[ORACLE_MEMORY_BYTES];
 void oracle_pristine_is_new(void);
 
-/* Pages that the last run left other than pristine. oracle_run() makes them pristine before the instruction runs,
- * and finds them after it. */
+/* Pages that the last run left other than pristine. oracle_run() makes them pristine before the
+ * instruction runs, and finds them after it. */
 extern bool oracle_page_changed[ORACLE_MEMORY_BYTES / ORACLE_PAGE_BYTES];
 void oracle_memory_reset(void);
 void oracle_memory_compare(void);
@@ -42,19 +42,20 @@ void oracle_memory_compare(void);
  * cannot do this (no FSGSBASE, no AVX). Call in a child process: the handlers stay. */
 bool oracle_open(void);
 
-/* The components that runs load and store: bits of XCR0, AVX-512's if it has them. Known to oracle_enter.S. */
+/* The components that runs load and store: bits of XCR0, AVX-512's if it has them. Known to
+ * oracle_enter.S. */
 extern uint32_t oracle_components;
 
 /* After oracle_open(): whether runs start with AVX-512's registers and look at them. */
 bool oracle_has_avx512(void);
 
-/* The instructions under test use AVX-512 state, and XSAVE images have its three components at these offsets: mask
- * registers, bytes 32 on of the first 16 vectors, and the other 16. */
+/* The instructions under test use AVX-512 state, and XSAVE images have its three components at
+ * these offsets: mask registers, bytes 32 on of the first 16 vectors, and the other 16. */
 #define ORACLE_AVX512 0xe0u
 void oracle_use_avx512(unsigned masks, unsigned upper_halves, unsigned upper_registers);
 
-/* Where the bytes of a vector register from byte `first` on (to the end of its piece) are in an image, and where
- * a mask register; 0: not there. */
+/* Where the bytes of a vector register from byte `first` on (to the end of its piece) are in an
+ * image, and where a mask register; 0: not there. */
 unsigned oracle_vector_offset(unsigned vector, unsigned first);
 unsigned oracle_mask_offset(unsigned k);
 

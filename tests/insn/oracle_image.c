@@ -39,7 +39,8 @@ static unsigned get_u16(const uint8_t *at)
     return at[0] | (unsigned)at[1] << 8;
 }
 
-/* The image has ST(i) at slot i; locations are physical registers, so that TOP is not among them. */
+/* The image has ST(i) at slot i; locations are physical registers, so that TOP is not among
+ * them. */
 static unsigned slot_of_physical(const struct oracle_state *state, unsigned physical)
 {
     unsigned top = get_u16(state->vectors + AT_FSW) >> 11 & 7;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Decoding by form gives what decoding does: for every opcode of the two maps with every ModRM, many
- * prefixes and some SIB bytes, each followed by random bytes. A form is made from one instruction
- * and used for another.
+ * Decoding by form gives what decoding does: for every opcode of the two maps with every ModRM,
+ * many prefixes and some SIB bytes, each followed by random bytes. A form is made from one
+ * instruction and used for another.
  */
 #include <setjmp.h>
 #include <stdarg.h>

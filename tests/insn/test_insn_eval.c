@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What ins_eval_run() says that instructions compute, against what the processor computes: the forms of eval_forms.S,
- * with random values and with those at which carries and signs change. And whatever ins_eval_determined() says is one to one.
+ * What ins_eval_run() says that instructions compute, against what the processor computes: the
+ * forms of eval_forms.S, with random values and with those at which carries and signs change. And
+ * whatever ins_eval_determined() says is one to one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +33,8 @@ struct machine {
     uint64_t memory;
 };
 
-/* Loads the machine's registers and flags, with r10 at its memory, calls `code`, and stores them. */
+/* Loads the machine's registers and flags, with r10 at its memory, calls `code`, and stores
+ * them. */
 void eval_call(struct machine *machine, const void *code);
 __asm__(".text\n"
         ".globl eval_call\n"
@@ -163,7 +165,8 @@ static void compare(const struct form *form, uint64_t *state)
                  (unsigned long long)result.flags);
 }
 
-/* Where so many bytes of an input are determined, another value in them shows in as many of the result. */
+/* Where so many bytes of an input are determined, another value in them shows in as many of the
+ * result. */
 static void vary(const struct form *form, uint64_t *state)
 {
     const struct ins_eval *eval = &form->eval;
@@ -204,7 +207,8 @@ static void check_form(const uint8_t *code, unsigned length, uint8_t *page, bool
     }
 }
 
-/* Whether the processor has what the forms behind eval_forms_bmi need; without, they are computed only. */
+/* Whether the processor has what the forms behind eval_forms_bmi need; without, they are computed
+ * only. */
 static bool has_bmi(void)
 {
     bool has_lzcnt = wd_cpuid_has(0x80000001u) && wd_cpuid_ask(0x80000001u, 0).ecx & 1u << 5;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Descriptions of AVX-512 instructions: the committed list (evex_forms.txt) has a hash of each as it was when a
- * processor with AVX-512 had agreed with it.
+ * Descriptions of AVX-512 instructions: the committed list (evex_forms.txt) has a hash of each as
+ * it was when a processor with AVX-512 had agreed with it.
  *
- *   test_insn_evex                       every description is still that one; where this processor has
- *                                        AVX-512, the oracle asks it about a sample
+ *   test_insn_evex                       every description is still that one; where this processor
+ *                                        has AVX-512, the oracle asks it about a sample
  *   test_insn_evex generate              prints all forms that the decoder knows, none verified
- *   test_insn_evex verify LIST [N [K]]   asks this processor about every Nth form, from the Kth on, and prints
- *                                        the list's lines anew; wrong ones go to standard error
+ *   test_insn_evex verify LIST [N [K]]   asks this processor about every Nth form, from the Kth on,
+ *                                        and prints the list's lines anew; wrong ones go to
+ *                                        standard error
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Gathers and scatters by mask registers: their descriptions, and the oracle's view of lists of addresses, held
- * against a processor in software that knows these instructions only. So this runs on every machine.
+ * Gathers and scatters by mask registers: their descriptions, and the oracle's view of lists of
+ * addresses, held against a processor in software that knows these instructions only. So this runs
+ * on every machine.
  */
 #include <setjmp.h>
 #include <signal.h>

@@ -30,12 +30,12 @@ void *fixture_read(const char *path, size_t *size);
  * fails. */
 char *fixture_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Writes every third address of each function with line information to `list`, less `base`; closes it.
- * How many there are. */
+/* Writes every third address of each function with line information to `list`, less `base`; closes
+ * it. How many there are. */
 unsigned fixture_put_addresses(struct wetdbg_model *model, uint64_t base, FILE *list);
 
-/* A model of code that no file has, mapped at FIXTURE_GENERATED with `size` bytes of address space. The code
- * stays the caller's until mdl_free(). */
+/* A model of code that no file has, mapped at FIXTURE_GENERATED with `size` bytes of address space.
+ * The code stays the caller's until mdl_free(). */
 #define FIXTURE_GENERATED 0x10000
 struct wetdbg_model *fixture_generated(const uint8_t *code, size_t code_bytes, uint64_t size);
 

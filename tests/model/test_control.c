@@ -14,8 +14,8 @@
 
 #define FLOW SOURCES "flow.c"
 
-/* A marked line, and the marked lines whose branches it depends on: in both forms, and one that it depends on
- * where calls that never return leave. */
+/* A marked line, and the marked lines whose branches it depends on: in both forms, and one that it
+ * depends on where calls that never return leave. */
 static const struct {
     const char *line, *guard;
     const char *controllers[4];
@@ -396,7 +396,8 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* No instruction begins with 06, so making the graph once more to find one there is in vain each time. */
+/* No instruction begins with 06, so making the graph once more to find one there is in vain each
+ * time. */
 static void control_what_a_graph_lacks_is_remembered(void **state)
 {
     enum { BRANCHES = 5000, TIMES = 1000 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The short cut for common instructions says what Zydis does: every opcode, with each REX and ModRM. */
+/* The short cut for common instructions says what Zydis does: every opcode, with each REX and
+ * ModRM. */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>

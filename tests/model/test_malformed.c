@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Damaged images: truncated, bit-flipped, overwritten. Any answer will do, but there must be one. */
+/* Damaged images: truncated, bit-flipped, overwritten. Any answer will do, but there must be
+ * one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

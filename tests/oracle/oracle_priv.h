@@ -83,7 +83,8 @@ int orc_take_stop(struct orc *orc, const struct orc_stop *stop);
 
 bool orc_next_is_asynchronous(const struct orc *orc);
 
-/* Length of the rep instruction at `pc`; 0 if there is another one, or one with 32-bit addresses. */
+/* Length of the rep instruction at `pc`; 0 if there is another one, or one with 32-bit
+ * addresses. */
 unsigned orc_rep_length(struct orc *orc, uint64_t pc);
 
 /* The child stands with `regs` at a rep instruction. Where the asynchronous frame orc->next may lie

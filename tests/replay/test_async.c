@@ -5,8 +5,8 @@
  * print how far they had got when a signal came, so an event that is placed one turn of a loop
  * away from where it struck shows.
  *
- * test_async [RECORDINGS [NAME]]: so many of each program (2 if not said), or of one; -NAME: of all others.
- * Where WETDBG_KEEP names a folder, recordings that failed are kept there.
+ * test_async [RECORDINGS [NAME]]: so many of each program (2 if not said), or of one; -NAME: of all
+ * others. Where WETDBG_KEEP names a folder, recordings that failed are kept there.
  */
 #include <stdlib.h>
 #include <string.h>

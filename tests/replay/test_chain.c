@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How a recording could take over its replay: a program stores what it read where it read, and somebody has
- * changed what it read. Here the store hits where translated code goes when it leaves for the agent. With the wall it
- * is a fault that was not recorded; without, the replayee runs wild, and is confined. Either way there is one
- * sentence, and no harm done.
+ * How a recording could take over its replay: a program stores what it read where it read, and
+ * somebody has changed what it read. Here the store hits where translated code goes when it leaves
+ * for the agent. With the wall it is a fault that was not recorded; without, the replayee runs
+ * wild, and is confined. Either way there is one sentence, and no harm done.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -148,7 +148,8 @@ static void store_to_the_exit_without_the_wall_is_confined(void **state)
     assert_true(blamed > 0);
 }
 
-/* The mailbox, too, is within reach without the wall: the process number that was read from there is the canary's. */
+/* The mailbox, too, is within reach without the wall: the process number that was read from there
+ * is the canary's. */
 static void store_to_the_mailbox_without_the_wall_harms_nobody(void **state)
 {
     (void)state;

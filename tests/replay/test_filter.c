@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What native code in a replayee gets from the kernel: each system call, and the forms that matter. */
+/* What native code in a replayee gets from the kernel: each system call, and the forms that
+ * matter. */
 #include <asm/prctl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -217,8 +218,9 @@ static void forms_that_matter_are_told_apart(void **state)
     }
 }
 
-/* Let through whatever their arguments (rt_sigreturn with no frame there is a fault); or, 335 and 336, by the kernel
- * before any filter: uretprobe and uprobe, which are SIGILL outside their trampolines. */
+/* Let through whatever their arguments (rt_sigreturn with no frame there is a fault); or, 335 and
+ * 336, by the kernel before any filter: uretprobe and uprobe, which are SIGILL outside their
+ * trampolines. */
 static bool is_let_through(int number)
 {
     static const int plain[] = {SYS_munmap,     SYS_mincore, SYS_rt_sigreturn,

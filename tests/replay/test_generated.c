@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Generated code and code that modifies itself. Each case ends in a system call that has what its
- * functions computed in a register, so a replay that gets to the end has computed the same. Counting
- * and collecting must cut the run into the same fragments, however the cache came to hold them. (The
- * cases write to their pages often enough for both ways of noticing it, memory.c.)
+ * functions computed in a register, so a replay that gets to the end has computed the same.
+ * Counting and collecting must cut the run into the same fragments, however the cache came to hold
+ * them. (The cases write to their pages often enough for both ways of noticing it, memory.c.)
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A replayee that lies. Its agent spoils what it says (hostile/), and somebody else writes to the shared memory all
- * the while. Whatever comes of it is a success or a sentence, in time: no crash, no signal to a process that is none
- * of its business, no child left behind, no absurd amount of memory.
+ * A replayee that lies. Its agent spoils what it says (hostile/), and somebody else writes to the
+ * shared memory all the while. Whatever comes of it is a success or a sentence, in time: no crash,
+ * no signal to a process that is none of its business, no child left behind, no absurd amount of
+ * memory.
  *
  * Each run is in a process of its own. test_hostile [SEEDS]
  */
@@ -44,8 +45,8 @@ static const char *expected_words; /* and what the sentence has in it; NULL: any
 
 static atomic_bool is_writing;
 
-/* A descriptor of our own of what number `name` is, if that is an engine's shared memory: the number may be another
- * file's by the time it is used. */
+/* A descriptor of our own of what number `name` is, if that is an engine's shared memory: the
+ * number may be another file's by the time it is used. */
 static int shared_memory_open(const char *name)
 {
     char path[64], target[64] = "";

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Recordings in which each cpuid is an event. Where rr can make it one, it has; elsewhere the recording is
- * told to have them, and they are added to what the feed says, behind each write() of the guest.
+ * Recordings in which each cpuid is an event. Where rr can make it one, it has; elsewhere the
+ * recording is told to have them, and they are added to what the feed says, behind each write() of
+ * the guest.
  */
 #include <cpuid.h>
 #include <stdlib.h>

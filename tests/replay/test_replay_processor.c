@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What replay needs to know of the recording's processor: answers of CPUID that no table lists, and features
- * that this one lacks. Recordings of other processors are made by altering headers.
+ * What replay needs to know of the recording's processor: answers of CPUID that no table lists, and
+ * features that this one lacks. Recordings of other processors are made by altering headers.
  */
 #include <signal.h>
 #include <stdlib.h>

@@ -255,7 +255,8 @@ static int lost_fault_next(void *arg, struct wd_buf *out)
     return rep_feed_next(lost->feed, out);
 }
 
-/* The signal's handler is entered without anything to run: that the signal is not due yet shows in the registers. */
+/* The signal's handler is entered without anything to run: that the signal is not due yet shows in
+ * the registers. */
 static void lost_fault_of_a_handled_signal_diverges(void **state)
 {
     static const enum dbi_mode modes[] = {DBI_PLAIN, DBI_COUNT, DBI_COLLECT};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The places of signals that came after some time of computing in registers, which nothing but that time
- * bounds: recorded while other processes compute too, inside the recording and outside.
+ * The places of signals that came after some time of computing in registers, which nothing but that
+ * time bounds: recorded while other processes compute too, inside the recording and outside.
  */
 #include <signal.h>
 #include <stdlib.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The wall: a program that uses addresses of ours, in every way, has the faults that it had where nothing
- * was mapped. What is recorded is the oracle: every fault has its address and all registers.
+ * The wall: a program that uses addresses of ours, in every way, has the faults that it had where
+ * nothing was mapped. What is recorded is the oracle: every fault has its address and all
+ * registers.
  *
- * Pages of recorded faults are kept free by the feed, so here they are taken out of what it says: only then is
- * anything of ours where the program looks. That it is there shows without the wall.
+ * Pages of recorded faults are kept free by the feed, so here they are taken out of what it says:
+ * only then is anything of ours where the program looks. That it is there shows without the wall.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,8 @@
 
 #define FAULT_BYTES 0x8000 /* of pages that adjacent tries fall into, at most */
 
-/* The agent's area is in the first window, the code cache of a program at 0x400000 in the second. */
+/* The agent's area is in the first window, the code cache of a program at 0x400000 in the
+ * second. */
 struct window {
     const char *name, *first, *last, *step;
 };

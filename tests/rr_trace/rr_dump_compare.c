@@ -191,7 +191,8 @@ static int expect_one_of(struct comparison *c, const struct rrt_frame *frame, ui
     return differ(c, ours);
 }
 
-/* rr 5.9 prints all task events of a frame in the order of a hash table, rr 5.6 the first one only. */
+/* rr 5.9 prints all task events of a frame in the order of a hash table, rr 5.6 the first one
+ * only. */
 static int expect_tasks(struct comparison *c, const struct rrt_frame *frame)
 {
     uint64_t found = 0;

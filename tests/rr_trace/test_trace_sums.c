@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The list of what a recording's files hold, against recordings that were changed afterwards; and files that
- * are not to be opened at all. */
+/* The list of what a recording's files hold, against recordings that were changed afterwards; and
+ * files that are not to be opened at all. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

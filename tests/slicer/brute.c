@@ -60,7 +60,8 @@ static uint32_t map_get(const struct map *map, uint64_t key)
 #define SENT_FLOW   9 /* a byte that a call put into a file or a queue */
 #define JOIN_FLOW   8 /* no instance: stands for the definitions in `joins` */
 
-/* Register places: the bytes of general registers and of vectors, then what is not made of bytes. */
+/* Register places: the bytes of general registers and of vectors, then what is not made of
+ * bytes. */
 #define REG_BYTES   64u /* of each register; general ones have 8 */
 #define REG_OTHERS  (48u * REG_BYTES)
 #define PLACE_COUNT (REG_OTHERS + INS_LOC_COUNT)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Backward slices by the book: forward over the whole run with a last writer for each place and an
- * explicit stack of frames, then a graph of definitions, then searches in it. Slow and large; shares
- * no code with slicer/ and states the rules of slicer/slicer.h a second time.
+ * explicit stack of frames, then a graph of definitions, then searches in it. Slow and large;
+ * shares no code with slicer/ and states the rules of slicer/slicer.h a second time.
  */
 #ifndef TESTS_SLICER_BRUTE_H
 #define TESTS_SLICER_BRUTE_H
@@ -33,7 +33,8 @@ void brute_free(struct brute *brute);
 uint32_t *brute_slice(struct brute *brute, const struct brute_criterion *criterion,
                       enum wetdbg_slice_kinds kinds);
 
-/* The same for what depends on a source: all that an instance defines, or what places hold just before it. */
+/* The same for what depends on a source: all that an instance defines, or what places hold just
+ * before it. */
 uint32_t *brute_forward(struct brute *brute, const struct brute_criterion *source,
                         enum wetdbg_slice_kinds kinds);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the brute force knows of system calls: written down again, so that a slip in slicer/syscalls.c shows. */
+/* What the brute force knows of system calls: written down again, so that a slip in
+ * slicer/syscalls.c shows. */
 #include "tests/slicer/brute_calls.h"
 
 #include <stdio.h>

@@ -5,7 +5,8 @@
 #include <stdint.h>
 
 /*
- * What a system call uses of its arguments; the test ends if the call is not known. A letter for each argument:
+ * What a system call uses of its arguments; the test ends if the call is not known. A letter for
+ * each argument:
  *   v  a value
  *   d  a descriptor or a pointer
  *   s  a pointer to a string

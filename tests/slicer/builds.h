@@ -19,7 +19,8 @@ bool builds_take(int argc, char **argv);
 /* Runs each build, which has to end with status 0, and calls `check` with it and its path. */
 void builds_each(void (*check)(struct wetdbg *wet, const char *build));
 
-/* The line of the guest's source that has a comment of these two words; the test fails if none has. */
+/* The line of the guest's source that has a comment of these two words; the test fails if none
+ * has. */
 unsigned builds_line(const char *mark, const char *name);
 
 /* Whether the slice has that line of the guest's source. */

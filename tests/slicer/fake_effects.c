@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* wetdbg_effects_each() of a run that was single-stepped: registers before and after, memory that was kept. */
+/* wetdbg_effects_each() of a run that was single-stepped: registers before and after, memory that
+ * was kept. */
 #include <string.h>
 
 #include "recorder/event/ops.h"
@@ -87,7 +88,8 @@ static int pass_step(struct wetdbg *wet, wetdbg_time time, wetdbg_effect_fn fn, 
     return result;
 }
 
-/* Threads and signals are not for this: a step's registers are taken for those before the next one. */
+/* Threads and signals are not for this: a step's registers are taken for those before the next
+ * one. */
 int wetdbg_effects_each(struct wetdbg_effects *effects, uint64_t k, bool registers,
                         wetdbg_effect_fn fn, void *arg)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The run: one thread at a time is stepped, so that there is one order of all instructions. A thread
- * whose system call does not come back soon waits, and others go on.
+ * The run: one thread at a time is stepped, so that there is one order of all instructions. A
+ * thread whose system call does not come back soon waits, and others go on.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -555,8 +555,8 @@ static bool is_own_signal(const struct wetdbg *wet, uint32_t slot, int signal)
            (call->rax == SYS_kill && call->rsi == (uint64_t)signal);
 }
 
-/* Keeps what lies where a handler's frame may come: below the stack pointer, or at the end of the stack that
- * the thread set aside for handlers. */
+/* Keeps what lies where a handler's frame may come: below the stack pointer, or at the end of the
+ * stack that the thread set aside for handlers. */
 static void keep_room_of_frame(struct wetdbg *wet, const struct fake_task *task)
 {
     const uint64_t ends[] = {task->regs.rsp, task->handler_stack_end};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A stand-in for a wet: runs a program natively under single-stepping and answers the queries of
- * wet/intervals.h from what it saw. No recording, no replay, no translator; everything is in memory.
- * Threads take turns as a random number says, and signals can be sent at random moments.
+ * wet/intervals.h from what it saw. No recording, no replay, no translator; everything is in
+ * memory. Threads take turns as a random number says, and signals can be sent at random moments.
  */
 #ifndef TESTS_SLICER_FAKE_WET_H
 #define TESTS_SLICER_FAKE_WET_H

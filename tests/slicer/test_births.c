@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Output is sliced from where the program put it into its buffer, whoever stored it there on its behalf; from the
- * write only if that is asked for. Arguments: guests/births.c and its builds.
+ * Output is sliced from where the program put it into its buffer, whoever stored it there on its
+ * behalf; from the write only if that is asked for. Arguments: guests/births.c and its builds.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a move passes on is followed byte by byte, and so is what goes through the kernel: the slice of
- * each byte that guests/bytes.c or channels.c writes has the lines that computed it, and of the others
- * none; its origin ends there. Arguments: the guest's source and its builds.
+ * What a move passes on is followed byte by byte, and so is what goes through the kernel: the slice
+ * of each byte that guests/bytes.c or channels.c writes has the lines that computed it, and of the
+ * others none; its origin ends there. Arguments: the guest's source and its builds.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Confidence against the truth: a program is run once more for each value that an instance might have had in the
- * place of its own, with that value put there. Where it still takes the same path to the same right output, the value would have
- * done. Confidence must not be larger than what these values tell: what it says only this value could be must be so.
+ * Confidence against the truth: a program is run once more for each value that an instance might
+ * have had in the place of its own, with that value put there. Where it still takes the same path
+ * to the same right output, the value would have done. Confidence must not be larger than what
+ * these values tell: what it says only this value could be must be so.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -245,7 +246,8 @@ static unsigned long long *register_of(struct user_regs_struct *regs, int gpr)
     return registers[gpr];
 }
 
-/* Puts another value where the instance that was just stepped put its own. False if it is its own. */
+/* Puts another value where the instance that was just stepped put its own. False if it is its
+ * own. */
 static bool put(struct live *live, const struct value *value, uint64_t other)
 {
     uint64_t own = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Control dependence through switch tables, tail calls, longjmp and signal handlers: what decided must be
- * in the slice of what then ran; and what decided whether the run goes on, unless no_exits is set. (Unwinding: tests/languages.) Arguments: guests/control.c and its builds.
+ * Control dependence through switch tables, tail calls, longjmp and signal handlers: what decided
+ * must be in the slice of what then ran; and what decided whether the run goes on, unless no_exits
+ * is set. (Unwinding: tests/languages.) Arguments: guests/control.c and its builds.
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Why there is no more output: what turned the program away from where it wrote is the criterion, and in its
- * slices. Arguments: guests/ends.c and its builds.
+ * Why there is no more output: what turned the program away from where it wrote is the criterion,
+ * and in its slices. Arguments: guests/ends.c and its builds.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,8 +64,8 @@ static void check_slice(struct wetdbg *wet, const char *build, const char *text,
         assert_int_equal(wetdbg_slice_backward(wet, criterion, &options, &slice), 0);
         for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
             bool is_it = strcmp(cases[i].name, name) == 0;
-            /* what decided is in it; what decided about other output is not, but the exit, without which main
-             * might have gone on */
+            /* what decided is in it; what decided about other output is not, but the exit, without
+             * which main might have gone on */
             if (is_it && !builds_slice_has(slice, line_of(name)))
                 fail_msg("%s: %s: line %u is not in its slice (%u): %s", build, text, line_of(name),
                          kinds, wetdbg_criterion_get_info(criterion)->description);

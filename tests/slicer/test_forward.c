@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Forward slices of small programs against brute force: equal sets of instances and equal distances; and
- * against backward slices: an instance is in the forward slice of another one if and only if that one is in
- * the backward slice of all that it uses. Arguments as test_backward's.
+ * Forward slices of small programs against brute force: equal sets of instances and equal
+ * distances; and against backward slices: an instance is in the forward slice of another one if and
+ * only if that one is in the backward slice of all that it uses. Arguments as test_backward's.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -172,8 +172,8 @@ static uint64_t check_slice(struct wetdbg *wet, struct wetdbg_slice_session *ses
     return members;
 }
 
-/* A register that is restored, by a pop or after a handler, holds by brute force what it held before; a
- * source is what it holds at one time. */
+/* A register that is restored, by a pop or after a handler, holds by brute force what it held
+ * before; a source is what it holds at one time. */
 static void take_other_registers(struct brute_criterion *sources)
 {
     static const unsigned kept[] = {3, 5, 12, 13, 14, 15};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where a sendmsg or sendmmsg is the criterion, its slice has what made the bytes that it sends, and
- * not what lies beside them. Arguments: guests/messages.c and its builds.
+ * Where a sendmsg or sendmmsg is the criterion, its slice has what made the bytes that it sends,
+ * and not what lies beside them. Arguments: guests/messages.c and its builds.
  */
 #include <setjmp.h>
 #include <stdarg.h>

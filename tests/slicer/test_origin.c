@@ -50,8 +50,8 @@ static void print_origin(const struct wetdbg_origin *origin)
     }
 }
 
-/* The place before a hop held the lowest byte, or one with that sign if the byte is of `signs`: the copies of
- * a sign that are followed without the byte itself. */
+/* The place before a hop held the lowest byte, or one with that sign if the byte is of `signs`: the
+ * copies of a sign that are followed without the byte itself. */
 static void check_held(struct wetdbg *wet, const struct wetdbg_origin *origin,
                        const struct wetdbg_hop *hop, uint64_t *signs)
 {
@@ -201,7 +201,8 @@ static uint64_t next_random(uint64_t *state)
     return *state ^= *state << 17;
 }
 
-/* What lies above a signal's frame was not delivered, though the recording has it with the frame. */
+/* What lies above a signal's frame was not delivered, though the recording has it with the
+ * frame. */
 static void check_above_frames(struct wetdbg *wet)
 {
     size_t count;
@@ -227,8 +228,8 @@ static size_t next_hop(const struct wetdbg_origin *origin, size_t from)
     return from;
 }
 
-/* Without the saving and restoring of registers the chain is the same but for that. Returns how many
- * hops that were. */
+/* Without the saving and restoring of registers the chain is the same but for that. Returns how
+ * many hops that were. */
 static size_t check_bypass(struct wetdbg *wet, wetdbg_time time, unsigned number)
 {
     struct ins_regset regs = {0};
@@ -251,8 +252,8 @@ static size_t check_bypass(struct wetdbg *wet, wetdbg_time time, unsigned number
     return saved;
 }
 
-/* Mask registers are 8 bytes. The stand-in makes their values up, whatever the processor has: byte i is
- * 0x11 (i + 1), and k3's lowest one 3 more. */
+/* Mask registers are 8 bytes. The stand-in makes their values up, whatever the processor has: byte
+ * i is 0x11 (i + 1), and k3's lowest one 3 more. */
 static void check_mask(struct wetdbg *wet)
 {
     struct ins_regset regs = {0};

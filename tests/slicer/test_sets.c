@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sets of instances: put together they hold what their members say; as slices they have the lines of these; and
- * files of them come back as they were, or not at all. Argument: a program. */
+/* Sets of instances: put together they hold what their members say; as slices they have the lines
+ * of these; and files of them come back as they were, or not at all. Argument: a program. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

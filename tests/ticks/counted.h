@@ -29,7 +29,8 @@ struct counted_run {
     uint64_t instructions;
 };
 
-/* The runs of a recording's programs, in the order of wetdbg_recording_processes(). All zero is none. */
+/* The runs of a recording's programs, in the order of wetdbg_recording_processes(). All zero is
+ * none. */
 struct counted_runs {
     struct counted_run list[COUNTED_PROGRAMS_MAX];
     size_t count;
@@ -37,8 +38,8 @@ struct counted_runs {
 
 const struct counted_stop *counted_stops(const struct counted_run *run, size_t *count);
 
-/* Replays run->program of the recording in `dir`, counting, whether it has ticks or not. 0, or why it
- * could not be replayed; run->stops are those so far, to be freed in either case. */
+/* Replays run->program of the recording in `dir`, counting, whether it has ticks or not. 0, or why
+ * it could not be replayed; run->stops are those so far, to be freed in either case. */
 int counted_run_make(const char *dir, struct counted_run *run);
 
 /* Makes the runs of every program of the recording; the runs so far are to be freed in either

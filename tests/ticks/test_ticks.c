@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Placement by ticks. There is no recording with hardware ticks here, so some are made: a program is
- * recorded with software ticks; a replay that places its events by digests counts conditional
+ * Placement by ticks. There is no recording with hardware ticks here, so some are made: a program
+ * is recorded with software ticks; a replay that places its events by digests counts conditional
  * branches; and the counts go into a copy of the recording that has nothing else to place by.
  *
  *   test_ticks                  a few programs (ci)
@@ -165,8 +165,8 @@ static void divergence_check(const struct subject *subject, uint64_t frame, cons
         fail_msg("%s: no counts: %s", subject->name, text);
 }
 
-/* A thread that waits in a loop may be stopped a turn sooner or later, and nobody can tell: then all
- * else must be as it was. */
+/* A thread that waits in a loop may be stopped a turn sooner or later, and nobody can tell: then
+ * all else must be as it was. */
 static void harmless_check(const struct subject *subject, const struct counted_run *run,
                            const struct counted_run *wrong, const uint64_t frames[2])
 {

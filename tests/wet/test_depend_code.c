@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The finder alone, on made-up rings: instructions that load and store every size at every alignment, also over
- * the border of two chunks of labels, against a label for each byte.
+ * The finder alone, on made-up rings: instructions that load and store every size at every
+ * alignment, also over the border of two chunks of labels, against a label for each byte.
  */
 #include <setjmp.h>
 #include <stdarg.h>

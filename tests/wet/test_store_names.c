@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What lies under the names that a .wet file, its unfinished file and its journal are to get, and who may read
- * these files. */
+/* What lies under the names that a .wet file, its unfinished file and its journal are to get, and
+ * who may read these files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -226,7 +226,8 @@ static void store_of_another_user_in_a_shared_directory_is_refused_at_once(void 
     assert_int_equal(unit_count_names(fixture->dir, "a.wet"), 1);
 }
 
-/* Temporary files of writers that are gone are removed. What only has such a name is not even opened. */
+/* Temporary files of writers that are gone are removed. What only has such a name is not even
+ * opened. */
 static void store_stale_names_of_others_are_left_alone(void **state)
 {
     const struct fixture *fixture = *state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Forged unfinished files: records of the journal and sections of the part file are changed and get right checksums
- * again, so that what is tested is the sense of the contents. Whatever they say, the build that goes on with them
- * comes to a file, or says what stands in the way: it does not end in a signal, goes on for ever, or takes memory
- * that nobody has.
+ * Forged unfinished files: records of the journal and sections of the part file are changed and get
+ * right checksums again, so that what is tested is the sense of the contents. Whatever they say,
+ * the build that goes on with them comes to a file, or says what stands in the way: it does not end
+ * in a signal, goes on for ever, or takes memory that nobody has.
  *
  * An argument multiplies the number of changes.
  */
@@ -172,8 +172,8 @@ static bool is_astray(int err)
            err == -WETDBG_ERR_INTERRUPTED;
 }
 
-/* Goes on with the forged files in another process. Nothing is wrong with the recording, so a file comes of it,
- * built anew if need be; or, if the program `may_stray`, a sentence. */
+/* Goes on with the forged files in another process. Nothing is wrong with the recording, so a file
+ * comes of it, built anew if need be; or, if the program `may_stray`, a sentence. */
 static void go_on(const char *what, bool is_private, bool may_stray)
 {
     char *said = mmap(NULL, SAID_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

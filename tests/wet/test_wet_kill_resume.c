@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Builds that go on after they ended in the middle: the file is the one that a build makes which was
- * left alone, byte for byte, whatever the number of threads that compress.
+ * Builds that go on after they ended in the middle: the file is the one that a build makes which
+ * was left alone, byte for byte, whatever the number of threads that compress.
  */
 #include <errno.h>
 #include <signal.h>

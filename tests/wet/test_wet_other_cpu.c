@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A file made on a processor with more vector state than this one has: what needs no run is answered; what does
- * is, if the run used nothing of it, and else says what is missing, and what to do.
+ * A file made on a processor with more vector state than this one has: what needs no run is
+ * answered; what does is, if the run used nothing of it, and else says what is missing, and what to
+ * do.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -25,7 +25,8 @@
 
 /* ---- processes ---- */
 
-/* Calls `fn` with each process whose parent is `parent` and whose name begins with `name`; how many. */
+/* Calls `fn` with each process whose parent is `parent` and whose name begins with `name`; how
+ * many. */
 static unsigned processes_each(pid_t parent, const char *name, void (*fn)(pid_t pid))
 {
     DIR *list = opendir("/proc");

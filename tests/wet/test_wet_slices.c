@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a session keeps changes no answer: slices of a real run, one after the other with one session,
- * against the same without any.
+ * What a session keeps changes no answer: slices of a real run, one after the other with one
+ * session, against the same without any.
  *
  * test_wet_slices FILE.wet COUNT does it with COUNT criteria of a run of one's own.
  */
@@ -139,7 +139,8 @@ static uint64_t scanned_by(struct wetdbg *wet, wetdbg_time time,
     return scanned;
 }
 
-/* A criterion within the last node that an interval executes: what comes after it there is not its past. */
+/* A criterion within the last node that an interval executes: what comes after it there is not its
+ * past. */
 static void no_scan_begins_after_its_criterion(void **state)
 {
     const struct fixture *fixture = *state;

@@ -52,7 +52,8 @@ static const struct wet_exec *exec_at(struct wetdbg *wet, const struct wet_inter
     return NULL;
 }
 
-/* A push's value is found on the stack one instruction later; a return goes where the stack said. */
+/* A push's value is found on the stack one instruction later; a return goes where the stack
+ * said. */
 static void assert_stack_agrees(struct wetdbg *wet, struct wetdbg_state *before,
                                 const struct wet_statement *statement, const uint8_t *code,
                                 wetdbg_time t, uint64_t address)
@@ -132,8 +133,8 @@ static void state_agrees_with_the_slots_of_its_interval(void **state)
 
 #define CMOVS 60
 
-/* Checks some of an interval's cmovs, at most `count` of them, against the flags of the states before them; how often
- * they took their operands goes to *taken. Returns how many. */
+/* Checks some of an interval's cmovs, at most `count` of them, against the flags of the states
+ * before them; how often they took their operands goes to *taken. Returns how many. */
 static unsigned cmovs_check(struct wetdbg *wet, const struct wet_interval *interval, unsigned count,
                             unsigned *taken)
 {
@@ -301,7 +302,8 @@ static void state_goes_on_after_another_question(void **state)
     wetdbg_state_close(walker);
 }
 
-/* Where the builder stopped, the code is often about to set the flags, and they are its own until then. */
+/* Where the builder stopped, the code is often about to set the flags, and they are its own until
+ * then. */
 static void state_begins_with_the_program_s_flags(void **state)
 {
     const struct fixture *fixture = *state;

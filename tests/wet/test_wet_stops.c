@@ -25,8 +25,8 @@ static int run_placed(void **state)
     return -1;
 }
 
-/* The guest ends by a fault, at which no flag is dead: with nothing left to stop at, what came next was taken for a
- * divergence. */
+/* The guest ends by a fault, at which no flag is dead: with nothing left to stop at, what came next
+ * was taken for a divergence. */
 static void states_are_had_where_nothing_stops(void **state)
 {
     const struct fixture *fixture = *state;

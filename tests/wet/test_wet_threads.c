@@ -315,7 +315,8 @@ static uint64_t interval_first(struct turned *turned, uint64_t k)
     return ((const struct wet_index_record *)index->bytes.data)[k].first_time;
 }
 
-/* By the interval that holds the first changed instruction: no earlier one is wrong, and that one is not shown. */
+/* By the interval that holds the first changed instruction: no earlier one is wrong, and that one
+ * is not shown. */
 static void assert_turns_are_refused(struct turned *turned, const struct fixture *fixture,
                                      wetdbg_time first)
 {
@@ -364,9 +365,10 @@ static void turns_that_entries_do_not_make_are_refused(void **state)
 }
 
 /*
- * The instructions after an interval's last entry are no entry's of that interval, and a run of another thread's in
- * their place shows only by chance that they are not what was. The table is wrong of one of them, and of what comes
- * next: a turn begins right before an interval's end, and not where it did, in the next one.
+ * The instructions after an interval's last entry are no entry's of that interval, and a run of
+ * another thread's in their place shows only by chance that they are not what was. The table is
+ * wrong of one of them, and of what comes next: a turn begins right before an interval's end, and
+ * not where it did, in the next one.
  */
 static void turns_after_the_last_entry_are_refused(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Windows of a run answer what the whole run's file answers for the same times, and say what they do
- * not have.
+ * Windows of a run answer what the whole run's file answers for the same times, and say what they
+ * do not have.
  */
 #include <errno.h>
 #include <stdio.h>

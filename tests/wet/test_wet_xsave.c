@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What xsave and its kin leave in memory follows from the registers, whatever the processor calls in use. */
+/* What xsave and its kin leave in memory follows from the registers, whatever the processor calls
+ * in use. */
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +33,8 @@ static struct agt_xs_layout layout_of_amd(void)
     return layout;
 }
 
-/* As an instruction of `kind` would store registers that are as they begin, `in_use` being called so. */
+/* As an instruction of `kind` would store registers that are as they begin, `in_use` being called
+ * so. */
 static struct image stored(enum agt_xsave_kind kind, uint64_t in_use)
 {
     const uint8_t control[] = {0x7f, 0x03}, mxcsr[] = {0x80, 0x1f, 0, 0, 0xff, 0xff, 0x02, 0};
@@ -97,8 +99,8 @@ static void xsave_settle_keeps_what_is_in_use(void **state)
     settled_is(image, &image, AGT_XS_SETTLED_BYTES, 7, AGT_XSAVE_COMPACT);
 }
 
-/* Of components that were not asked for, the header's bits are older, and nothing is known; nor of those that lie where
- * nothing could be read. */
+/* Of components that were not asked for, the header's bits are older, and nothing is known; nor of
+ * those that lie where nothing could be read. */
 static void xsave_settle_leaves_what_was_not_asked_for(void **state)
 {
     (void)state;
@@ -146,7 +148,8 @@ static int run_xsaves(void **state)
     return fixture_open(state, 500, (const char *const[]){GUEST, NULL});
 }
 
-/* What the program says of its areas: the processor may lack xsaveopt and xsavec, or rr hide them. */
+/* What the program says of its areas: the processor may lack xsaveopt and xsavec, or rr hide
+ * them. */
 struct told {
     uint64_t address, count, opt, compact;
 };

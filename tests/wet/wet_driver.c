@@ -3,7 +3,8 @@
  * For tests:
  *
  *     wet_driver build TRACE FILE [FROM [TO]]    builds
- *     wet_driver walk FILE           runs every interval again forwards and backwards, prints totals
+ *     wet_driver walk FILE           runs every interval again forwards and backwards, prints
+ *                                    totals
  *     wet_driver check FILE          asks everything that can be asked
  *     wet_driver default TRACE       builds where the product would, if need be; prints the path
  *

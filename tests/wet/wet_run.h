@@ -53,8 +53,9 @@ struct rebuilt {
 };
 
 /*
- * For suites: *state is a new one, whose path is NAME.wet; and its end. Where a run is so short that it has hardly any
- * intervals, these are shorter: how often a program turns while it waits for a signal is the processor's speed.
+ * For suites: *state is a new one, whose path is NAME.wet; and its end. Where a run is so short
+ * that it has hardly any intervals, these are shorter: how often a program turns while it waits for
+ * a signal is the processor's speed.
  */
 #define REBUILT_FEW 10
 int rebuilt_make(void **state, uint64_t interval, const char *name, const char *const argv[]);

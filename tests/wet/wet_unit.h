@@ -24,8 +24,8 @@ char *unit_path(const char *dir, const char *name);
 /* Names in `dir` that contain `part`. */
 unsigned unit_count_names(const char *dir, const char *part);
 
-/* Changes bytes here and there, or their number, as damage and forgers do: numbers that are too large, flipped bits,
- * an end that is missing. Starts of structures more often than their ends. */
+/* Changes bytes here and there, or their number, as damage and forgers do: numbers that are too
+ * large, flipped bits, an end that is missing. Starts of structures more often than their ends. */
 void unit_bytes_change(struct wd_buf *bytes, uint64_t *seed);
 
 /* A .wet file taken apart: its sections, decompressed. */
@@ -44,7 +44,8 @@ void unit_sections_load(struct unit_sections *sections, const char *path);
 void unit_sections_fini(struct unit_sections *sections);
 struct unit_section *unit_section_find(struct unit_sections *sections, uint32_t kind, uint64_t key);
 
-/* Writes a file with correct checksums; without section `left_out` (an index; SIZE_MAX: with all). */
+/* Writes a file with correct checksums; without section `left_out` (an index; SIZE_MAX: with
+ * all). */
 void unit_sections_store(const struct unit_sections *sections, const char *path, size_t left_out);
 
 #endif

@@ -23,20 +23,20 @@ struct wet_moment {
 
 struct wet_build_options {
     const char *fingerprint; /* identifies recording and process; kept in the file */
-    /* What only those know who may have begun an unfinished file that this build goes on with: another one
-     * is not read. NULL: everybody knows. Kept in the journal only. */
+    /* What only those know who may have begun an unfinished file that this build goes on with:
+     * another one is not read. NULL: everybody knows. Kept in the journal only. */
     const char *maker;
     int level;                      /* effort of compression, wet/store/codec.h; 0: default */
     uint64_t interval_instructions; /* after so many an interval ends; 0: 4 Mi */
     /*
-     * The part of the run to build; NONE: its start, its end. It ends at the first place from `to` on
-     * where stopping is possible, some instructions later at most.
+     * The part of the run to build; NONE: its start, its end. It ends at the first place from `to`
+     * on where stopping is possible, some instructions later at most.
      */
     struct wet_moment from, to;
     unsigned jobs; /* processors to be used; 0: all. Same bytes for any. */
     /*
-     * From 4 jobs on a run that is long enough is built by several processes (side.h), each a window
-     * of so many intervals; 0: by a rule.
+     * From 4 jobs on a run that is long enough is built by several processes (side.h), each a
+     * window of so many intervals; 0: by a rule.
      */
     enum { WET_SIDE_AUTO, WET_SIDE_ALWAYS, WET_SIDE_NEVER } side_by_side;
     uint64_t window_intervals;
@@ -62,8 +62,8 @@ struct wet_build_result {
  *
  * Until then the file is PATH.part, with a journal PATH.part-log beside it. If the build is
  * interrupted, killed, or finds no room, they stay, and the next one with the same fingerprint and
- * options goes on with the last interval that is whole. It comes to the same file, byte for byte, as
- * a build that was left alone.
+ * options goes on with the last interval that is whole. It comes to the same file, byte for byte,
+ * as a build that was left alone.
  */
 int wet_build(struct rep_feed *feed, const char *path, const struct wet_build_options *options,
               struct wet_build_result *result);

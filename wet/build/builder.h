@@ -76,8 +76,8 @@ struct wet_builder {
 uint64_t wet_builder_time(const struct wet_builder *builder);
 uint64_t wet_builder_entries(const struct wet_builder *builder);
 
-/* Whether the recording may have something mapped where the view is. Nothing may be mapped over the agent, which
- * stays out of these addresses. */
+/* Whether the recording may have something mapped where the view is. Nothing may be mapped over the
+ * agent, which stays out of these addresses. */
 bool wet_builder_has_room(const struct wet_builder *builder, const struct agt_view *view);
 
 /* Ends an interval where the engine stands: its row of the index, and the next one begins. */
@@ -86,8 +86,8 @@ int wet_builder_index(struct wet_builder *builder, struct wet_index_record *reco
 /* wet_builder_index(), and hands the interval's parts to the writer. */
 int wet_builder_interval(struct wet_builder *builder);
 
-/* The engine's source. When it has no entries because of stop_frame, and all before have been taken,
- * its `next` says -ECANCELED. */
+/* The engine's source. When it has no entries because of stop_frame, and all before have been
+ * taken, its `next` says -ECANCELED. */
 struct rep_source wet_builder_source(struct wet_builder *builder);
 
 /* Makes WET_SEC_STATE of where the engine stands. */
@@ -116,8 +116,8 @@ void wet_builder_notice(const struct wet_builder *builder, const char *format, .
 
 /* ---- build.c ---- */
 
-/* Replays on, until `most` intervals have ended or there is nothing left; `interval` is called where
- * one ends. */
+/* Replays on, until `most` intervals have ended or there is nothing left; `interval` is called
+ * where one ends. */
 typedef int (*wet_interval_fn)(struct wet_builder *builder);
 int wet_builder_replay(struct wet_builder *builder, uint64_t most, wet_interval_fn interval);
 
@@ -129,7 +129,8 @@ bool wet_builder_is_over(const struct wet_builder *builder);
 /* Appends what has come to be since the last call: first the nodes, as wet_node_table_save does. */
 int wet_snapshot_save(struct wet_builder *builder, struct wd_buf *out);
 
-/* Brings the builder to where it was, by all that was saved, in that order. -WETDBG_ERR_CORRUPT without a message. */
+/* Brings the builder to where it was, by all that was saved, in that order. -WETDBG_ERR_CORRUPT
+ * without a message. */
 int wet_snapshot_load(struct wet_builder *builder, struct wd_view *view);
 
 /* ---- restart.c ---- */
@@ -149,8 +150,8 @@ void wet_window_end_set(struct wet_builder *builder);
 /* The run's end has been reached: says so if the window was to go on. */
 void wet_window_end_tell(const struct wet_builder *builder);
 
-/* Brings a new builder to the window's start, and writes WET_SEC_MEMORY. -WETDBG_ERR_USAGE if the run
- * ends before. */
+/* Brings a new builder to the window's start, and writes WET_SEC_MEMORY. -WETDBG_ERR_USAGE if the
+ * run ends before. */
 int wet_window_begin(struct wet_builder *builder, struct wet_store_writer *store);
 
 /* ---- resume.c ---- */
@@ -160,8 +161,8 @@ struct wet_unfinished {
     struct wet_journal *journal;
 };
 
-/* Opens the unfinished file of `path`, or begins one. Where none can be kept, both become NULL; if that is
- * because what is there is not this user's own, the user is told. */
+/* Opens the unfinished file of `path`, or begins one. Where none can be kept, both become NULL; if
+ * that is because what is there is not this user's own, the user is told. */
 int wet_unfinished_open(const struct wet_builder *builder, const char *path,
                         struct wet_unfinished *out);
 
@@ -192,7 +193,8 @@ struct wet_leave {
 };
 int wet_builder_leave(const struct wet_builder *builder, struct wet_leave *leave);
 
-/* Goes on with a new engine of `mode`: by `leave`, whose entries are taken, parts.state and the space. */
+/* Goes on with a new engine of `mode`: by `leave`, whose entries are taken, parts.state and the
+ * space. */
 int wet_builder_arrive(struct wet_builder *builder, enum dbi_mode mode, struct wet_leave *leave);
 
 /* Leaves and arrives: a new engine takes the place of the builder's. */

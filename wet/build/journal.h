@@ -17,8 +17,8 @@
 struct wet_journal;
 
 /* Opens the journal of the file that is to become `path`, which the caller has locked, or makes an
- * empty one. Records behind a damaged one are none. -ENOMEM, -errno; -EPERM if it is not this user's own
- * (wetdbg/own_file.h). */
+ * empty one. Records behind a damaged one are none. -ENOMEM, -errno; -EPERM if it is not this
+ * user's own (wetdbg/own_file.h). */
 int wet_journal_open(const char *path, struct wet_journal **out);
 
 size_t wet_journal_count(const struct wet_journal *journal);

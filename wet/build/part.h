@@ -32,8 +32,8 @@ struct wet_merge {
     int level;
 };
 
-/* Writes the part in `fd`, of which the intervals have to be these `count`. -WETDBG_ERR_MACHINE if they
- * are not. */
+/* Writes the part in `fd`, of which the intervals have to be these `count`. -WETDBG_ERR_MACHINE if
+ * they are not. */
 int wet_part_merge(const struct wet_merge *merge, int fd, const struct wet_index_record *index,
                    uint64_t first, uint64_t count);
 

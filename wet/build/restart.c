@@ -127,7 +127,8 @@ static uint64_t page_of(struct restart *restart, uint64_t n, uint64_t last)
     return restart->pages[0];
 }
 
-/* The first byte from `from` on that the space's private memory may hold, before `to`; else `to`. */
+/* The first byte from `from` on that the space's private memory may hold, before `to`; else
+ * `to`. */
 static uint64_t private_data(struct restart *restart, uint64_t from, uint64_t to)
 {
     for (; from < to; from += WD_PAGE) {

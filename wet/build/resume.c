@@ -5,9 +5,9 @@
  *   part file:  | START of a window | STATE 0 | ENTRIES 0 | COUNTS 0 | LINES 0 | STATE 1 | ...
  *   journal:    | what, from where  | interval 0                               | interval 1 ...
  *
- * An interval is taken as done if it is whole and the STATE after it is: so the last one in the file is
- * always built again, and gives the replayee's registers. Memory there is what the objects' first
- * contents become by the LINES before.
+ * An interval is taken as done if it is whole and the STATE after it is: so the last one in the
+ * file is always built again, and gives the replayee's registers. Memory there is what the objects'
+ * first contents become by the LINES before.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -89,7 +89,8 @@ static void end_note(const struct wet_builder *builder, uint64_t first, struct e
 
 /* ---- in a window's process ---- */
 
-/* A copy of the leader becomes a builder of its own. What is of no use to it goes with the process. */
+/* A copy of the leader becomes a builder of its own. What is of no use to it goes with the
+ * process. */
 static int window_build(struct side *side, struct window *window, struct wet_leave *leave)
 {
     struct wet_builder *builder = side->builder;

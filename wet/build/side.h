@@ -19,8 +19,8 @@
 bool wet_side_is_wanted(const struct wet_build_options *options);
 
 /*
- * How many intervals a window has. To start one takes a moment, longer with more memory, which has to
- * be worth it; but while the last one is built all other processors have nothing to do.
+ * How many intervals a window has. To start one takes a moment, longer with more memory, which has
+ * to be worth it; but while the last one is built all other processors have nothing to do.
  */
 uint64_t wet_side_intervals(const struct wet_build_options *options, uint64_t memory_bytes);
 

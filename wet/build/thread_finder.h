@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who ran when: threads, turns and uncertain places, gathered from the entries as they are taken. */
+/* Who ran when: threads, turns and uncertain places, gathered from the entries as they are
+ * taken. */
 #ifndef WET_BUILD_THREAD_FINDER_H
 #define WET_BUILD_THREAD_FINDER_H
 

@@ -15,9 +15,9 @@
 
 /*
  * A chunk of 4 GiB of addresses has *granules*: a label for every four bytes, at the same distance
- * from the chunk's start as the bytes themselves. DEP_MIXED stands for "not the same for all
- * four"; then the labels are in the *sides*, one for each byte. Chunks are reserved when something in
- * them is first labelled. Of addresses the low 48 bits count.
+ * from the chunk's start as the bytes themselves. DEP_MIXED stands for "not the same for all four";
+ * then the labels are in the *sides*, one for each byte. Chunks are reserved when something in them
+ * is first labelled. Of addresses the low 48 bits count.
  */
 #define DEP_MIXED       UINT32_MAX
 #define DEP_CHUNK_BYTES (UINT64_C(1) << 32)
@@ -30,8 +30,8 @@ struct dep_shadow {
 
 void dep_shadow_fini(struct dep_shadow *shadow);
 
-/* The label of the byte at an address, and how many of `bytes` (not 0) bytes from there have the same. Fewer may be
- * told than there are, where single bytes are labelled. */
+/* The label of the byte at an address, and how many of `bytes` (not 0) bytes from there have the
+ * same. Fewer may be told than there are, where single bytes are labelled. */
 uint64_t dep_shadow_run(const struct dep_shadow *shadow, uint64_t address, uint64_t bytes,
                         uint32_t *label);
 
@@ -65,7 +65,8 @@ struct dep_operand {
     uint8_t operand;
 };
 
-/* As the translator cuts them: so many instructions at most, each of four operands that are read and written. */
+/* As the translator cuts them: so many instructions at most, each of four operands that are read
+ * and written. */
 #define DEP_STATEMENTS_MAX 64
 #define DEP_OPERANDS_MAX   (DEP_STATEMENTS_MAX * 2 * INS_MEM_MAX)
 
@@ -86,7 +87,8 @@ struct dep_lists {
     uint32_t input_count;
 };
 
-/* Registers in groups that are always defined and used together: as fine as the code met so far needs. */
+/* Registers in groups that are always defined and used together: as fine as the code met so far
+ * needs. */
 struct dep_groups {
     struct ins_regset sets[INS_LOC_COUNT];
     uint8_t of[INS_LOC_COUNT]; /* the set that a location is in */
@@ -94,9 +96,9 @@ struct dep_groups {
 };
 
 /*
- * Where a location's label is kept: a register's pieces in a row of four places, the flags in two, the pieces of a vector
- * in two, so that they are read and written at once. Of the places left over some are written too, with
- * whatever label their row gets.
+ * Where a location's label is kept: a register's pieces in a row of four places, the flags in two,
+ * the pieces of a vector in two, so that they are read and written at once. Of the places left over
+ * some are written too, with whatever label their row gets.
  */
 #define DEP_ROW           4
 #define DEP_FLAG_PLACE    (DEP_ROW * INS_GPR_COUNT)
@@ -126,7 +128,8 @@ void dep_groups_init(struct dep_groups *groups);
 void dep_groups_refine(struct dep_groups *groups, const struct ins_regset *set,
                        struct ins_regset *changed);
 
-/* Each location is in the one set that `of` says. 0, or what is wrong; for wd_checked() and tests. */
+/* Each location is in the one set that `of` says. 0, or what is wrong; for wd_checked() and
+ * tests. */
 int dep_groups_validate(const struct dep_groups *groups);
 
 /* Makes a node of a fragment. 0 or -ENOMEM. */
@@ -189,7 +192,8 @@ int dep_code_make(struct dep_code *code, const struct dep_node *node, const stru
                   uint32_t id, uint32_t *place);
 void dep_code_forget(struct dep_code *code);
 
-/* The code is entered for so many words of the ring at most: a number of loads has to fit into its bits. */
+/* The code is entered for so many words of the ring at most: a number of loads has to fit into its
+ * bits. */
 #define DEP_ENTER_WORDS 2048
 /* What an execution's labels take at most if each operand has one. */
 #define DEP_EXECUTION_WORDS (1 + INS_LOC_COUNT + DEP_OPERANDS_MAX)
@@ -224,11 +228,13 @@ struct dep_finder {
     struct wet_depend_result *result;
 };
 
-/* `options` and `result` are set, all else is zero. 0 or an error; dep_finder_fini() is due either way. */
+/* `options` and `result` are set, all else is zero. 0 or an error; dep_finder_fini() is due either
+ * way. */
 int dep_finder_init(struct dep_finder *finder);
 void dep_finder_fini(struct dep_finder *finder);
 
-/* Notes the fragment with the next id; NULL: there is none. It is borrowed until dep_finder_fini(). 0 or an error. */
+/* Notes the fragment with the next id; NULL: there is none. It is borrowed until dep_finder_fini().
+ * 0 or an error. */
 int dep_finder_add(struct dep_finder *finder, const struct dbi_fragment *fragment);
 /* Notes the fragments that the engine has made since the last call. */
 int dep_finder_learn(struct dep_finder *finder, const struct rep_engine *engine);
@@ -261,8 +267,8 @@ int dep_entry_pass(struct dep_finder *finder, const struct evq_entry *entry, uin
 
 /* ---- renumber.c: more executions than numbers ---- */
 
-/* Makes numbers small again: labels that are still there become 1, 2, ... in order of time. The block
- * must be empty. 0, -ENOMEM or -WETDBG_ERR_UNSUPPORTED. */
+/* Makes numbers small again: labels that are still there become 1, 2, ... in order of time. The
+ * block must be empty. 0, -ENOMEM or -WETDBG_ERR_UNSUPPORTED. */
 int dep_renumber(struct dep_finder *finder);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Machine code that labels the executions of one node, made when it is first met. What a node uses and
- * defines is known by then; a loop that asks the lists again for each execution takes twice to three times as long,
- * mostly for branches that nobody can predict. Each node's code ends by jumping to the next one's.
+ * Machine code that labels the executions of one node, made when it is first met. What a node uses
+ * and defines is known by then; a loop that asks the lists again for each execution takes twice to
+ * three times as long, mostly for branches that nobody can predict. Each node's code ends by
+ * jumping to the next one's.
  *
  *   rbx  the execution's word in the ring (agt_ring_word); its slots follow
  *   rbp  where its words go
@@ -25,7 +26,8 @@
  *       test  al, 7                           ; so that it lies in one chunk and in whole granules
  *       jnz   slow
  *       mov   edx, [rsi + rax]
- *       cmp   edx, [rsi + rax + 4]            ; (read at once, two that were stored each would have to wait)
+ *       cmp   edx, [rsi + rax + 4]            ; (read at once, two that were stored each would have
+ *             to wait)
  *       jne   slow
  *       cmp   edx, DEP_MIXED
  *       je    slow
@@ -45,7 +47,8 @@
 #include <wetdbg/errors.h>
 
 #define MACHINE(field) ((int32_t)offsetof(struct dep_machine, field))
-/* The code of one node takes NODE_BYTES_MAX at most: 64 instructions of four operands, each defined too. */
+/* The code of one node takes NODE_BYTES_MAX at most: 64 instructions of four operands, each defined
+ * too. */
 #define NODE_BYTES_MAX (128u << 10)
 #define WAYS_MAX       1024
 

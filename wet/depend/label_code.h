@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Instructions of the code that labels executions (wet/depend/label_code.c), for the files that emit it. */
+/* Instructions of the code that labels executions (wet/depend/label_code.c), for the files that
+ * emit it. */
 #ifndef WET_DEPEND_LABEL_CODE_H
 #define WET_DEPEND_LABEL_CODE_H
 
@@ -29,8 +30,8 @@ static inline void store64(struct emit *e, unsigned reg, unsigned base, int32_t 
 
 /* ---- rows.c: labels of registers. Registers of the code as label_code.c says. ---- */
 
-/* Copies the labels of inputs to the words behind the first one, gives how many words they are. What is
- * behind these has to be stored later: a wide store may spoil it. */
+/* Copies the labels of inputs to the words behind the first one, gives how many words they are.
+ * What is behind these has to be stored later: a wide store may spoil it. */
 uint32_t dep_inputs_emit(struct emit *e, const struct dep_lists *lists);
 
 /* Emits the stores of the execution's number to all locations of the set. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The pass over one stretch of the ring: nodes learned when first met, their code run, blocks given. */
+/* The pass over one stretch of the ring: nodes learned when first met, their code run, blocks
+ * given. */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>

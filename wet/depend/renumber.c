@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Labels have 32 bits, runs more executions. When the numbers are used up, those that some register or
- * byte still has as its label become 1, 2, ... in their order, a table says what they stand for, and numbers go
- * on behind them. Which ones those are is a bitmap, that is: as many bits as there are numbers.
+ * Labels have 32 bits, runs more executions. When the numbers are used up, those that some register
+ * or byte still has as its label become 1, 2, ... in their order, a table says what they stand for,
+ * and numbers go on behind them. Which ones those are is a bitmap, that is: as many bits as there
+ * are numbers.
  */
 #include <assert.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Labels of registers are copied and written by rows (dep_place): piece by piece they are two to three times as
- * many loads and stores. A wide load never spans two rows: what two stores wrote a little before could not be
- * forwarded to it.
+ * Labels of registers are copied and written by rows (dep_place): piece by piece they are two to
+ * three times as many loads and stores. A wide load never spans two rows: what two stores wrote a
+ * little before could not be forwarded to it.
  */
 #include "wet/depend/label_code.h"
 

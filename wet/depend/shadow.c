@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The last-writer shadow. Most programs define and use memory by aligned words: one label for four bytes
- * is as much memory as the program's own, so that a look at it costs one cache line and not four. Where
- * single bytes are stored, their labels are beside it; a granule that was mixed is whole again when a
- * store covers it. (A label for each byte throughout was four times the memory and the misses.)
+ * The last-writer shadow. Most programs define and use memory by aligned words: one label for four
+ * bytes is as much memory as the program's own, so that a look at it costs one cache line and not
+ * four. Where single bytes are stored, their labels are beside it; a granule that was mixed is
+ * whole again when a store covers it. (A label for each byte throughout was four times the memory
+ * and the misses.)
  */
 #include <assert.h>
 #include <errno.h>

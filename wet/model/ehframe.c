@@ -166,7 +166,8 @@ static int read_encoded(const struct walk *walk, struct reader *reader, uint8_t 
     return 0;
 }
 
-/* The address of the language specific data, which is in the augmentation data; 0 if there is none. */
+/* The address of the language specific data, which is in the augmentation data; 0 if there is
+ * none. */
 static uint64_t read_lsda(const struct walk *walk, struct reader reader, uint64_t size)
 {
     uint64_t lsda = 0;

@@ -21,8 +21,8 @@ struct mdl_expr_env {
 
 /*
  * Evaluates. Operations that only say that the value is gone give WETDBG_PLACE_NONE with a reason.
- * -WETDBG_ERR_CORRUPT for nonsense, -WETDBG_ERR_UNSUPPORTED for what cannot be evaluated, or a callback's
- * error. place->size_bytes is 0 unless a piece states it.
+ * -WETDBG_ERR_CORRUPT for nonsense, -WETDBG_ERR_UNSUPPORTED for what cannot be evaluated, or a
+ * callback's error. place->size_bytes is 0 unless a piece states it.
  */
 int mdl_expr_eval(const struct mdl_expr_env *env, const Dwarf_Op *ops, size_t count,
                   struct wetdbg_place *place);

@@ -26,8 +26,8 @@ struct mdl_globals {
 int mdl_globals_get(struct mdl_mod *mod, const struct mdl_globals **globals);
 
 /*
- * From a structure, union or enumeration that a unit only declares to its definition in another (or in a
- * type unit). 1: *die is that now; 0: it was a definition, or there is none; -ENOMEM.
+ * From a structure, union or enumeration that a unit only declares to its definition in another (or
+ * in a type unit). 1: *die is that now; 0: it was a definition, or there is none; -ENOMEM.
  */
 int mdl_type_complete(struct mdl_mod *mod, Dwarf_Die *die);
 

@@ -264,8 +264,8 @@ static int make_controllers(const struct wetdbg_graph *graph, struct mdl_control
 
 /* ---- Calls that never return as ways out -------------------------------------------------- */
 
-/* Where a block that stops leads to: the pads of the exceptions that it may throw, or the exit. Returns
- * how many, of which those that are in `targets` are no repetitions. */
+/* Where a block that stops leads to: the pads of the exceptions that it may throw, or the exit.
+ * Returns how many, of which those that are in `targets` are no repetitions. */
 static uint32_t add_ways_out(const struct wetdbg_graph *graph, uint32_t block, uint32_t *targets)
 {
     uint64_t last = graph->blocks[block].last;
@@ -414,7 +414,8 @@ int wetdbg_graph_find(const struct wetdbg_graph *graph, uint64_t pc, uint32_t *i
     return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
 }
 
-/* The function's graph, which lacks pc, once more with pc as a further entry: unless it is one already. */
+/* The function's graph, which lacks pc, once more with pc as a further entry: unless it is one
+ * already. */
 static int graph_with_entry(struct mdl_mod *mod, uint32_t index, uint64_t pc,
                             struct wetdbg_graph **graph)
 {

@@ -36,7 +36,8 @@ enum mdl_control_form {
 struct mdl_control {
     bool is_made;
     struct mdl_postdom postdom;
-    /* Controllers of block n: controller_pcs[controller_first[n]] to [controller_first[n + 1] - 1]. */
+    /* Controllers of block n: controller_pcs[controller_first[n]] to [controller_first[n + 1] -
+     * 1]. */
     uint32_t *controller_first;
     uint64_t *controller_pcs;
 };
@@ -73,8 +74,8 @@ int mdl_cfg_build(struct mdl_mod *mod, struct mdl_graphs *graphs, uint32_t funct
                   struct wetdbg_graph **graph);
 
 /*
- * Whether a function may return: a return can be reached from its entry, or a way out of which nobody
- * knows where it leads. What is known to never return so far counts. 1, 0 or -ENOMEM.
+ * Whether a function may return: a return can be reached from its entry, or a way out of which
+ * nobody knows where it leads. What is known to never return so far counts. 1, 0 or -ENOMEM.
  */
 int mdl_cfg_may_return(struct mdl_mod *mod, struct mdl_graphs *graphs, uint32_t function);
 

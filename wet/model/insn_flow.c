@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Graphs of functions are made of all their code, of which a slice looks at few places: a fifth of a slice
- * of cc1 went into Zydis. So the most common instructions are told by tables; the test compares them
- * with Zydis, all of them.
+ * Graphs of functions are made of all their code, of which a slice looks at few places: a fifth of
+ * a slice of cc1 went into Zydis. So the most common instructions are told by tables; the test
+ * compares them with Zydis, all of them.
  */
 #include "wet/model/insn_flow.h"
 
@@ -170,8 +170,8 @@ static uint64_t relative(const uint8_t *at, unsigned bytes)
     return (uint64_t)(int64_t)distance;
 }
 
-/* What needs no prefix but REX; false for all else, where less than what any instruction may take can be
- * read, and for what is none. */
+/* What needs no prefix but REX; false for all else, where less than what any instruction may take
+ * can be read, and for what is none. */
 static bool decode_common(uint64_t pc, const uint8_t *bytes, size_t available,
                           struct mdl_insn *insn)
 {

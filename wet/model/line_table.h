@@ -6,8 +6,9 @@
 #include "wet/model/paths.h"
 #include "wet/model/units.h"
 
-/* Called for each unit of each module, its lines loaded. Nonzero stops. Modules whose debug information
- * does not contain the wanted file's name anywhere are left out (`match` NULL or of all files: none). */
+/* Called for each unit of each module, its lines loaded. Nonzero stops. Modules whose debug
+ * information does not contain the wanted file's name anywhere are left out (`match` NULL or of all
+ * files: none). */
 typedef int (*mdl_unit_fn)(void *context, struct mdl_unit *unit);
 int mdl_units_each(struct wetdbg_model *model, const struct mdl_file_match *match, mdl_unit_fn fn,
                    void *context);

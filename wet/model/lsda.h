@@ -13,8 +13,8 @@ struct mdl_landing {
 };
 
 /*
- * Reads the table at `lsda` of the code that begins at `function`. *landings is for the caller to free;
- * what is damaged ends the list. 0 or -ENOMEM.
+ * Reads the table at `lsda` of the code that begins at `function`. *landings is for the caller to
+ * free; what is damaged ends the list. 0 or -ENOMEM.
  */
 int mdl_lsda_read(struct mdl_mod *mod, uint64_t lsda, uint64_t function,
                   struct mdl_landing **landings, size_t *count);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Making a program model: its modules, and what a run showed of them. What is asked of a model, and how,
- * is in <wetdbg/model.h>, whose rules hold here too.
+ * Making a program model: its modules, and what a run showed of them. What is asked of a model, and
+ * how, is in <wetdbg/model.h>, whose rules hold here too.
  *
- * The model works on ELF images handed to it (mapped or in memory) and never opens a recorded path by
- * itself, except for source text and, if asked to, separate debug files. Adding a module is cheap.
+ * The model works on ELF images handed to it (mapped or in memory) and never opens a recorded path
+ * by itself, except for source text and, if asked to, separate debug files. Adding a module is
+ * cheap.
  */
 #ifndef WET_MODEL_MAKE_MODEL_H
 #define WET_MODEL_MAKE_MODEL_H
@@ -56,8 +57,9 @@ struct wetdbg_model *mdl_new(void);
 void mdl_free(struct wetdbg_model *model);
 
 /*
- * While *flag is not 0, what reads the debug information of a whole module, for a name or a line, gives up
- * with -WETDBG_ERR_INTERRUPTED and keeps nothing: asked again, it begins anew. NULL: never.
+ * While *flag is not 0, what reads the debug information of a whole module, for a name or a line,
+ * gives up with -WETDBG_ERR_INTERRUPTED and keeps nothing: asked again, it begins anew. NULL:
+ * never.
  */
 void mdl_set_interrupt(struct wetdbg_model *model, const volatile sig_atomic_t *flag);
 

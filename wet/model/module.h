@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The modules: images, segments, load bias. Their parts are made when first needed, by other files. */
+/* The modules: images, segments, load bias. Their parts are made when first needed, by other
+ * files. */
 #ifndef WET_MODEL_MODULE_H
 #define WET_MODEL_MODULE_H
 

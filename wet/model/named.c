@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Functions by name. A linker's name is found by halves. Names of C++ and Rust have no index of their
- * demangled forms: of those that contain the last word that was typed only a few need be demangled.
+ * Functions by name. A linker's name is found by halves. Names of C++ and Rust have no index of
+ * their demangled forms: of those that contain the last word that was typed only a few need be
+ * demangled.
  */
 #include <errno.h>
 #include <regex.h>

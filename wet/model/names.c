@@ -2,8 +2,8 @@
 /*
  * Demangling is libiberty's. Its callbacks are used rather than the functions that return a string:
  * a few hundred bytes of a crafted name can stand for gigabytes of text (each substitution doubles
- * it), and only the callback can stop that, by leaving with longjmp. D's names are left as they are,
- * because for them there is no such callback.
+ * it), and only the callback can stop that, by leaving with longjmp. D's names are left as they
+ * are, because for them there is no such callback.
  *
  * Names are matched without what people do not type. Both sides are squeezed the same way.
  */
@@ -263,8 +263,9 @@ static size_t is_left_out(const char *text)
     return 0;
 }
 
-/* Copies `from`, abbreviated, in short: no spaces but between words, no ABI tags, and only those of template
- * arguments and parameters that the person typed. Clones go by the name of what they copy. */
+/* Copies `from`, abbreviated, in short: no spaces but between words, no ABI tags, and only those of
+ * template arguments and parameters that the person typed. Clones go by the name of what they
+ * copy. */
 static int squeeze(const char *name, bool keeps_arguments, bool keeps_parameters, char *to)
 {
     char *copy = strdup(name), *start = to;

@@ -10,8 +10,8 @@
 
 /* ---- by name ---- */
 
-/* libstdc++'s std::__throw_length_error(char const*) and kin, std::terminate(); Rust's panics (their
- * hash, and all of the names of version 0, keep them from being a list). */
+/* libstdc++'s std::__throw_length_error(char const*) and kin, std::terminate(); Rust's panics
+ * (their hash, and all of the names of version 0, keep them from being a list). */
 static bool throws(const char *name)
 {
     static const char *const parts[] = {"4core9panicking", "3std9panicking11begin_panic",
@@ -132,8 +132,8 @@ static const uint8_t *code_of(const struct search *search, const struct mdl_func
     return bytes;
 }
 
-/* Whether bytes, if they were a call or jump, would lead to one of the last level. A match inside an
- * instruction costs a look at the function, no more. */
+/* Whether bytes, if they were a call or jump, would lead to one of the last level. A match inside
+ * an instruction costs a look at the function, no more. */
 static bool leads_to_new(const struct search *search, const uint8_t *at, uint64_t pc, bool is_long)
 {
     bool is_near = at[0] == OP_CALL || at[0] == OP_JUMP;
@@ -188,7 +188,8 @@ static bool is_open(const struct mdl_function_entry *entry)
            entry->end > entry->start && !resumes(entry->name);
 }
 
-/* Lists functions that call what was found last; on the first level also those without any return. */
+/* Lists functions that call what was found last; on the first level also those without any
+ * return. */
 static int list_callers(struct search *search)
 {
     int err = 0;
@@ -284,8 +285,8 @@ static int name_never_returns(struct wetdbg_model *model, const char *name)
     return import_never_returns(model, plain);
 }
 
-/* What is known by name: imports, and what the run-time libraries themselves have under names that are
- * reserved for them (a program's own err() may well return). */
+/* What is known by name: imports, and what the run-time libraries themselves have under names that
+ * are reserved for them (a program's own err() may well return). */
 static int note_names(struct search *search)
 {
     struct wetdbg_model *model = search->mod->model;

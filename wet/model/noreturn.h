@@ -7,11 +7,11 @@
 
 /*
  * Finds those of a module, once, and notes them in its table of functions (never_returns of entries
- * and slots). Known from the start are libc's and the run-time libraries' by the names under which they are
- * imported. A function is one of them if its code, walked from the entry over calls of what is not
- * known to be one, reaches no return and no way out that leads elsewhere; so it is found from its
- * callees up to a fixed point, in all modules that this one imports from. Debug information is
- * not needed: of functions that are declared so, compilers leave out the return.
+ * and slots). Known from the start are libc's and the run-time libraries' by the names under which
+ * they are imported. A function is one of them if its code, walked from the entry over calls of
+ * what is not known to be one, reaches no return and no way out that leads elsewhere; so it is
+ * found from its callees up to a fixed point, in all modules that this one imports from. Debug
+ * information is not needed: of functions that are declared so, compilers leave out the return.
  *
  * The module's code is swept once for each level of such callers. 0 or -ENOMEM.
  */

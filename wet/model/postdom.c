@@ -11,8 +11,8 @@
  * is shorter, but its number of rounds and its walks have no good bound on the reversed graph of
  * machine code, where irreducible parts are common.
  *
- * Control dependence follows Ferrante, Ottenstein and Warren (1987): for each edge u -> v, the nodes
- * from v up the tree to, and without, ipdom(u).
+ * Control dependence follows Ferrante, Ottenstein and Warren (1987): for each edge u -> v, the
+ * nodes from v up the tree to, and without, ipdom(u).
  */
 #include "wet/model/postdom.h"
 

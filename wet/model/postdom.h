@@ -8,8 +8,8 @@
 #define MDL_NODE_EXIT UINT32_MAX
 
 /* Successors of node n: targets[first[n]] .. targets[first[n + 1] - 1], without repetition;
- * MDL_NODE_EXIT is the virtual exit. A node without successors stops the program (whoever wants stopping
- * to count as leaving gives such nodes the exit as successor). */
+ * MDL_NODE_EXIT is the virtual exit. A node without successors stops the program (whoever wants
+ * stopping to count as leaving gives such nodes the exit as successor). */
 struct mdl_digraph {
     uint32_t node_count;
     const uint32_t *first; /* node_count + 1 */
@@ -32,8 +32,8 @@ struct mdl_postdom {
  *    exit: `if (!p) abort();` does not control what follows. Among nodes that can only stop,
  *    stopping is the exit.
  *
- * O((nodes + edges) log nodes), plus the size of the result. 0; -ENOMEM; -WETDBG_ERR_UNSUPPORTED if the
- * control dependences are more than 2^28. All zero on failure.
+ * O((nodes + edges) log nodes), plus the size of the result. 0; -ENOMEM; -WETDBG_ERR_UNSUPPORTED if
+ * the control dependences are more than 2^28. All zero on failure.
  */
 int mdl_postdom_compute(const struct mdl_digraph *graph, struct mdl_postdom *result);
 void mdl_postdom_fini(struct mdl_postdom *postdom);

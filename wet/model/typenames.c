@@ -294,8 +294,8 @@ int wetdbg_enumerator_named(struct wetdbg_model *model, uint64_t pc, const char 
 
 /* ---- Functions --------------------------------------------------------------------------- */
 
-/* The DIE of a function around pc: `depth` as in wetdbg_inline_chain(), or the one that nothing is inlined
- * into. */
+/* The DIE of a function around pc: `depth` as in wetdbg_inline_chain(), or the one that nothing is
+ * inlined into. */
 static int function_die(struct wetdbg_model *model, uint64_t pc, size_t depth, struct mdl_mod **mod,
                         Dwarf_Die *die)
 {

@@ -243,7 +243,8 @@ static int put_parameter(void *context, Dwarf_Die *die)
     return 0;
 }
 
-/* "(int, char **)" of a function or its type; "(void)" in C, where it is said that there are none. */
+/* "(int, char **)" of a function or its type; "(void)" in C, where it is said that there are
+ * none. */
 static void put_parameters(struct text *text, Dwarf_Die *die, int depth)
 {
     struct parameters parameters = {text, depth + 1, 0};

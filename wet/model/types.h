@@ -5,8 +5,8 @@
 
 #include "wet/model/units.h"
 
-/* A DIE that was handed out; or a type that no DIE describes: a pointer to `target`, or (count above 0)
- * an array of it. */
+/* A DIE that was handed out; or a type that no DIE describes: a pointer to `target`, or (count
+ * above 0) an array of it. */
 struct mdl_handle {
     Dwarf_Die die;
     struct mdl_mod *mod;

@@ -298,9 +298,10 @@ static bool is_empty_tail(struct mdl_unit *unit, const struct mdl_row *before,
 }
 
 /*
- * Marks the rows that gdb leaves out, so that breakpoints are where it has them. It keeps a table per
- * file. When the rows change from one file to another at an address, the first file's rows there
- * cover nothing; and a row without statement is not worth a change if one at the address had it.
+ * Marks the rows that gdb leaves out, so that breakpoints are where it has them. It keeps a table
+ * per file. When the rows change from one file to another at an address, the first file's rows
+ * there cover nothing; and a row without statement is not worth a change if one at the address had
+ * it.
  */
 static void hide_rows(struct mdl_unit *unit)
 {
@@ -333,7 +334,8 @@ static void hide_rows(struct mdl_unit *unit)
     }
 }
 
-/* gdb drops a row of the same line as the one before if it has seen a discriminator in that line. */
+/* gdb drops a row of the same line as the one before if it has seen a discriminator in that
+ * line. */
 static void join_rows(struct mdl_unit *unit)
 {
     bool has_discriminator = false;

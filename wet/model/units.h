@@ -85,8 +85,8 @@ int mdl_units_get(struct mdl_mod *mod, struct mdl_units **units);
 /* The unit that has code at pc; NULL if none (or memory is short). */
 struct mdl_unit *mdl_unit_at(struct mdl_mod *mod, uint64_t pc);
 
-/* Interned, with the unit's directory before a file name that is relative to it; NULL: out of memory.
- * libdw leaves the names of DWARF 5 relative. */
+/* Interned, with the unit's directory before a file name that is relative to it; NULL: out of
+ * memory. libdw leaves the names of DWARF 5 relative. */
 const char *mdl_unit_file(struct wetdbg_model *model, Dwarf_Die *unit, const char *path);
 
 /* Loads rows, scopes; damaged tables give none. 0 or -ENOMEM. */
@@ -102,8 +102,9 @@ uint32_t mdl_unit_scope_at(const struct mdl_unit *unit, uint64_t pc);
 /* From a scope outwards (itself included) to the next function, inlined or not. */
 uint32_t mdl_unit_function_scope(const struct mdl_unit *unit, uint32_t scope);
 
-/* A function scope's name: qualified and demangled ("ns::box<int>::get"), without parameters. NULL if it
- * has none. *linkage_name (may be NULL) is the linker's, or the same. Borrowed until mdl_free(). */
+/* A function scope's name: qualified and demangled ("ns::box<int>::get"), without parameters. NULL
+ * if it has none. *linkage_name (may be NULL) is the linker's, or the same. Borrowed until
+ * mdl_free(). */
 const char *mdl_unit_scope_name(struct mdl_unit *unit, uint32_t scope, const char **linkage_name);
 
 /* Frees the units, but for what globals.h and qualify.h keep in them. NULL is fine. */

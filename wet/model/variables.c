@@ -4,10 +4,10 @@
  *
  * Scopes are searched as C does, from the innermost block to the function; an inlined function does
  * not see its caller's locals, but if its own unit has nothing of the name they are what a person
- * must mean. Of C++ all variables of namespaces and classes can be named by the end of their names, as
- * if there were using directives; those around the code come first.
- * A variable that an optimized inlined copy has lost entirely is still found in the abstract function,
- * and is reported as optimized out.
+ * must mean. Of C++ all variables of namespaces and classes can be named by the end of their names,
+ * as if there were using directives; those around the code come first. A variable that an optimized
+ * inlined copy has lost entirely is still found in the abstract function, and is reported as
+ * optimized out.
  */
 #include <dwarf.h>
 #include <errno.h>

@@ -4,8 +4,8 @@
  * the addresses (dbi_value_words()); memory is followed in a replica, which gives what was there
  * before, and what rep movs copied.
  *
- * The wet's functions for running intervals know one engine: the second one takes its place while an
- * interval is run here.
+ * The wet's functions for running intervals know one engine: the second one takes its place while
+ * an interval is run here.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
 /*
  * Intervals as arrays: run again, kept, and run ahead where somebody walks.
  *
- * A walk over a long run needs each interval once, and fresh memory for each of them would cost more
- * than running it. So an interval is only passing through at first: a few of them are there at a
- * time, and take over each other's memory. One that has been run again STAYS times is wanted often;
- * next time it gets memory of its own and stays, as long as the budget allows.
+ * A walk over a long run needs each interval once, and fresh memory for each of them would cost
+ * more than running it. So an interval is only passing through at first: a few of them are there at
+ * a time, and take over each other's memory. One that has been run again STAYS times is wanted
+ * often; next time it gets memory of its own and stays, as long as the budget allows.
  */
 #include "wet/query/interval.h"
 

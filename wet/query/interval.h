@@ -40,8 +40,8 @@ struct wet_size {
     uint32_t times;
 };
 
-/* How the slots of a fragment's executions come from its records, four at a time; `more` of a slot without a
- * word has the record's first word taken off. */
+/* How the slots of a fragment's executions come from its records, four at a time; `more` of a slot
+ * without a word has the record's first word taken off. */
 struct wet_expansion {
     struct wet_expansion *next;
     uint32_t slot_count, group_count;
@@ -74,9 +74,9 @@ void wet_cached_free(struct wetdbg *wet, struct wet_cached *cached);
 void wet_arrays_free(struct wet_arrays *arrays);
 
 /*
- * What all who walk an interval trust: executions follow each other without a gap in time and in slots, and
- * end with it; nodes exist; events are ordered, of this interval, and know the execution before them.
- * 0, or what is wrong. For wd_checked() and tests.
+ * What all who walk an interval trust: executions follow each other without a gap in time and in
+ * slots, and end with it; nodes exist; events are ordered, of this interval, and know the execution
+ * before them. 0, or what is wrong. For wd_checked() and tests.
  */
 int wet_interval_validate(struct wetdbg *wet, const struct wet_interval *interval,
                           size_t slot_count);

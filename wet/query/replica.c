@@ -3,8 +3,9 @@
  * Pages lie in a table by number, open addressing. A mapping that the interval makes is kept as a
  * *layer*: pages that are first looked at later come from it, the latest layer winning.
  *
- * What is written where is the replayee's word, so a page is made only where the program had memory: in a mapping
- * of the interval's start, or in one made since (`spans`; what has been unmapped again stays among them).
+ * What is written where is the replayee's word, so a page is made only where the program had
+ * memory: in a mapping of the interval's start, or in one made since (`spans`; what has been
+ * unmapped again stays among them).
  */
 #include "wet/query/replica.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The program's memory while an interval passes by, outside of the replayee: a copy of each page that
- * is looked at, made from the image of the interval's start, to which all that was written is done.
+ * The program's memory while an interval passes by, outside of the replayee: a copy of each page
+ * that is looked at, made from the image of the interval's start, to which all that was written is
+ * done.
  */
 #ifndef WET_QUERY_REPLICA_H
 #define WET_QUERY_REPLICA_H
@@ -18,12 +19,12 @@ void wet_replica_free(struct wet_replica *replica);
  * as long as pages are added. */
 int wet_replica_start(struct wet_replica *replica, uint64_t k);
 
-/* Whether the program has had memory in all of [address, +size) since the interval's start; what it has unmapped
- * since counts, too. */
+/* Whether the program has had memory in all of [address, +size) since the interval's start; what it
+ * has unmapped since counts, too. */
 bool wet_replica_is_mapped(struct wet_replica *replica, uint64_t address, uint64_t size);
 
-/* What is not mapped reads as zeros, and cannot be written (-WETDBG_ERR_DIVERGED). -ENOMEM, errors of reading mapped
- * files. */
+/* What is not mapped reads as zeros, and cannot be written (-WETDBG_ERR_DIVERGED). -ENOMEM, errors
+ * of reading mapped files. */
 int wet_replica_read(struct wet_replica *replica, uint64_t address, void *bytes, uint64_t size);
 int wet_replica_write(struct wet_replica *replica, uint64_t address, const void *bytes,
                       uint64_t size);

@@ -126,9 +126,9 @@ static int entry_take(struct wetdbg *wet, struct wd_buf *entries, size_t at, boo
                                  true);
 }
 
-/* Instructions from time `from` on, after the interval's last entry that is run to, belong to the task of such an
- * entry of a later interval: to the one that runs where the next interval begins. Only that task's registers tell a
- * run of another one from the one that was, if at all. */
+/* Instructions from time `from` on, after the interval's last entry that is run to, belong to the
+ * task of such an entry of a later interval: to the one that runs where the next interval begins.
+ * Only that task's registers tell a run of another one from the one that was, if at all. */
 static int tail_check(struct wetdbg *wet, uint64_t k, uint64_t from)
 {
     uint64_t next = wet->index[k].first_time + wet->index[k].instructions;
@@ -343,8 +343,8 @@ static void place_shift(struct evq_entry *entry, uint64_t earlier)
 
 /* ---- faults with a handler ---- */
 
-/* A fault, and the call of its handler, have the time of the instruction before the one that faulted. Not so
- * int3, which has been executed: what comes of it is there when the run stops. */
+/* A fault, and the call of its handler, have the time of the instruction before the one that
+ * faulted. Not so int3, which has been executed: what comes of it is there when the run stops. */
 bool wet_rerun_has_handler(const struct wet_rerun *rerun, wetdbg_time time)
 {
     bool is_after_fault = false;
@@ -364,8 +364,8 @@ bool wet_rerun_has_handler(const struct wet_rerun *rerun, wetdbg_time time)
 }
 
 /*
- * A run that is to stop at a time stops before it executes what faults then. To stop where the handler
- * begins it is given the fault as an event of that time, which needs no execution.
+ * A run that is to stop at a time stops before it executes what faults then. To stop where the
+ * handler begins it is given the fault as an event of that time, which needs no execution.
  */
 static int fault_append(const struct evq_entry *fault, uint64_t time, struct wd_buf *out)
 {
@@ -524,8 +524,8 @@ static int entry_taken(void *arg, const struct evq_entry *entry, uint64_t time, 
 /* ---- running ---- */
 
 /*
- * An interval is run in parts, so that its ring stays in the processor's cache, and so that one part
- * is unpacked while the next one runs.
+ * An interval is run in parts, so that its ring stays in the processor's cache, and so that one
+ * part is unpacked while the next one runs.
  */
 #define PART_INSTRUCTIONS (1024u << 10)
 
@@ -553,7 +553,8 @@ static int parts_run(struct wet_rerun *rerun, uint64_t limit, bool exact)
         rep_engine_ring_half(engine, half ^= 1);
         err = rep_engine_run(engine, &source, is_final ? left : PART_INSTRUCTIONS,
                              is_final && exact, &why);
-        /* what is told of is no more than the file says that there was: beyond lies code that is no node of it */
+        /* what is told of is no more than the file says that there was: beyond lies code that is no
+         * node of it */
         if (!err && !exact && rep_engine_time(engine) > limit)
             return 0;
         size_t ring_bytes;

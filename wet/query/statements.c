@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Instructions are described once, if nothing in the description depends on where they are: programs repeat
- * themselves, a description has hundreds of bytes, and fresh memory costs more than anything else here.
+ * Instructions are described once, if nothing in the description depends on where they are:
+ * programs repeat themselves, a description has hundreds of bytes, and fresh memory costs more than
+ * anything else here.
  *
- * No instruction is the beginning of another one. So one that is known is found by its bytes, without decoding, if the
- * lengths are tried that instructions with these first two bytes have had.
+ * No instruction is the beginning of another one. So one that is known is found by its bytes,
+ * without decoding, if the lengths are tried that instructions with these first two bytes have had.
  */
 #include "wet/query/statements.h"
 

@@ -14,8 +14,9 @@ struct wet_statements *wet_statements_new(void);
 void wet_statements_free(struct wet_statements *all);
 
 /*
- * Decodes a node's code: node->statement_count statements, kept until wet_statements_free(), and how many slots they have.
- * Of the flows of an instruction only those that it has are there. NULL if there is no memory. By one thread at a time.
+ * Decodes a node's code: node->statement_count statements, kept until wet_statements_free(), and
+ * how many slots they have. Of the flows of an instruction only those that it has are there. NULL
+ * if there is no memory. By one thread at a time.
  */
 const struct wet_statement *wet_statements_make(struct wet_statements *all,
                                                 const struct wet_node *node, uint32_t *slot_count);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Threads, whose instructions are whose, and events whose place is uncertain: tables of the file. */
+/* Threads, whose instructions are whose, and events whose place is uncertain: tables of the
+ * file. */
 #include <errno.h>
 #include <stdlib.h>
 

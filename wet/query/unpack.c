@@ -2,10 +2,10 @@
 /*
  * From the event ring to arrays, in one pass.
  *
- * A record of the ring is a fragment's id and the words that its slots are made from. The ids become
- * executions, the slots move together, so an interval takes 16 bytes for each execution and 8 for each slot. This is done part
- * by part while the run goes on, so memory has to grow; it is mapped, not allocated, so that growing
- * copies nothing and what is not touched costs nothing.
+ * A record of the ring is a fragment's id and the words that its slots are made from. The ids
+ * become executions, the slots move together, so an interval takes 16 bytes for each execution and
+ * 8 for each slot. This is done part by part while the run goes on, so memory has to grow; it is
+ * mapped, not allocated, so that growing copies nothing and what is not touched costs nothing.
  */
 #include <errno.h>
 #include <immintrin.h>
@@ -201,9 +201,9 @@ struct part {
 };
 
 /*
- * Goes on to the next record. Where that is follows from the record's own word, for which the next one
- * would have to wait; most lengths are few, and as branches they are guessed. (The empty statements keep the
- * compiler from making an addition of it again.)
+ * Goes on to the next record. Where that is follows from the record's own word, for which the next
+ * one would have to wait; most lengths are few, and as branches they are guessed. (The empty
+ * statements keep the compiler from making an addition of it again.)
  */
 static inline size_t record_words(unsigned words)
 {

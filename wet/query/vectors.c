@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Vector state as this processor has it. A file's images are as the processor had them that built it; where
- * that is the recorded one, the recording's CPUID says what is where, and images fit here as those of a
- * recording do.
+ * Vector state as this processor has it. A file's images are as the processor had them that built
+ * it; where that is the recorded one, the recording's CPUID says what is where, and images fit here
+ * as those of a recording do.
  */
 #include <stdio.h>
 #include <string.h>

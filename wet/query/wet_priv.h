@@ -90,8 +90,8 @@ struct wetdbg {
     struct wet_written *written;
     struct wetdbg_model *model;
     struct wet_space space;
-    uint64_t
-        files_taken; /* bytes of mapped and debug files in memory, which are bounded like the space */
+    /* bytes of mapped and debug files in memory, which are bounded like the space */
+    uint64_t files_taken;
     uint64_t space_at; /* the interval whose start `space` shows */
     bool space_ready;
     struct rep_engine *engine;
@@ -148,9 +148,10 @@ void wet_nodes_close(struct wetdbg *wet);
 struct wet_node_entry *wet_node_find(struct wetdbg *wet, uint64_t pc, const uint8_t *code,
                                      uint32_t code_bytes);
 /*
- * Makes code that ran a node, if all of it is in nodes of the file: the builder, which stops at each
- * arrival at the place of an asynchronous event while it looks for it, has cut that code otherwise.
- * It counts no executions. NULL if it is other code, or there are too many (-ENOMEM in *err).
+ * Makes code that ran a node, if all of it is in nodes of the file: the builder, which stops at
+ * each arrival at the place of an asynchronous event while it looks for it, has cut that code
+ * otherwise. It counts no executions. NULL if it is other code, or there are too many (-ENOMEM in
+ * *err).
  */
 struct wet_node_entry *wet_node_meet(struct wetdbg *wet, uint64_t pc, const uint8_t *code,
                                      uint32_t code_bytes, uint32_t statements, int *err);
@@ -205,18 +206,19 @@ struct wet_rerun {
     void *arg;
     struct wet_part part; /* of which part_fn has to be told; ring NULL: none */
 };
-/* Runs the first `instructions` of interval k (all: UINT64_MAX), and has the handler called of a fault that
- * comes then: the next instruction is the handler's. After an error the engine is gone. */
+/* Runs the first `instructions` of interval k (all: UINT64_MAX), and has the handler called of a
+ * fault that comes then: the next instruction is the handler's. After an error the engine is
+ * gone. */
 int wet_rerun(struct wet_rerun *rerun, uint64_t instructions);
 /* Whether a fault calls a handler after the instruction at `time`. The entries have been read. */
 bool wet_rerun_has_handler(const struct wet_rerun *rerun, wetdbg_time time);
 /* Goes on where wet_rerun() or this stopped, if nothing was asked of the engine since, and stops
- * exactly `more` instructions later, still in the interval. -EAGAIN: it cannot stop there on the way;
- * the engine is then to be run from the start again. After another error it is gone. */
+ * exactly `more` instructions later, still in the interval. -EAGAIN: it cannot stop there on the
+ * way; the engine is then to be run from the start again. After another error it is gone. */
 int wet_rerun_on(struct wet_rerun *rerun, uint64_t more);
-/* Runs interval k in pieces of some `piece` instructions and calls back after each, while the ring has
- * it; a non-zero result ends it and is returned. After restart_fn() pieces begin with the first again,
- * cut elsewhere perhaps. The last one may end behind the interval. */
+/* Runs interval k in pieces of some `piece` instructions and calls back after each, while the ring
+ * has it; a non-zero result ends it and is returned. After restart_fn() pieces begin with the first
+ * again, cut elsewhere perhaps. The last one may end behind the interval. */
 int wet_rerun_pieces(struct wet_rerun *rerun, uint64_t piece, int (*fn)(void *arg));
 void wet_rerun_fini(struct wet_rerun *rerun);
 /* Checked entries of an interval: calls back with each. */
@@ -225,7 +227,8 @@ int wet_entries_read(struct wetdbg *wet, uint64_t k, bool is_to_run, struct wd_b
 /* Whether all instructions of these times are, by TURNS, of threads in this slot. */
 bool wet_turns_are_of(const struct wetdbg *wet, uint32_t task, wetdbg_time from, wetdbg_time to);
 
-/* A string of META: itself, or {"hex": digits} where it is no UTF-8. NULL if it is neither. Borrowed. */
+/* A string of META: itself, or {"hex": digits} where it is no UTF-8. NULL if it is neither.
+ * Borrowed. */
 const char *wet_meta_text(struct wetdbg *wet, const json_t *value);
 
 #endif

@@ -89,8 +89,8 @@ static bool is_temporary_name(const char *found, const char *name)
 /*
  * Removes temporary files whose writers are gone. A writer holds a lock on its file for as long as
  * it lives, and the kernel gives it back whatever ends the writer; so a file whose lock can be had
- * is nobody's. What somebody else put there, or this user under such a name ("x.wet.tmp-before" is one), has not the
- * mode and owner of ours. Failure is no matter: the next writer tries again.
+ * is nobody's. What somebody else put there, or this user under such a name ("x.wet.tmp-before" is
+ * one), has not the mode and owner of ours. Failure is no matter: the next writer tries again.
  */
 static void stale_remove(const char *path)
 {
@@ -178,8 +178,8 @@ int wet_store_create(const char *path, struct wet_store_writer **out)
 
 /* ---- files that outlive their writer ---- */
 
-/* Opens and locks the part file; -EPERM, named, if it is not one of ours; -EWOULDBLOCK if that cannot be
- * done for any other reason: then there are other ways to write. */
+/* Opens and locks the part file; -EPERM, named, if it is not one of ours; -EWOULDBLOCK if that
+ * cannot be done for any other reason: then there are other ways to write. */
 static int part_open(struct wet_store_writer *writer)
 {
     for (;;) {

@@ -54,17 +54,19 @@ struct wet_section {
     uint64_t hash; /* xxh64 of the stored bytes */
 };
 
-/* Kinds that hold nothing of the program's files and memory are no larger than either of these allows. */
+/* Kinds that hold nothing of the program's files and memory are no larger than either of these
+ * allows. */
 #define WET_TABLE_BYTES (16ull << 20)
 #define WET_TABLE_RATIO 1024 /* raw_bytes to stored_bytes */
 
 struct wet_store_writer;
 
-/* Begins a file that is to become `path`, for its owner alone (0600). -WETDBG_ERR_USAGE if something is there that
- * is no regular file; other errors are those of the file system, named. */
+/* Begins a file that is to become `path`, for its owner alone (0600). -WETDBG_ERR_USAGE if
+ * something is there that is no regular file; other errors are those of the file system, named. */
 int wet_store_create(const char *path, struct wet_store_writer **out);
 
-/* Appends a section, compressed with an effort of `level` (codec.h). -ENOSPC and the like are named. */
+/* Appends a section, compressed with an effort of `level` (codec.h). -ENOSPC and the like are
+ * named. */
 int wet_store_add(struct wet_store_writer *writer, uint32_t kind, uint64_t key, const void *bytes,
                   size_t size_bytes, int level);
 
@@ -112,8 +114,8 @@ struct wet_store;
 int wet_store_open(const char *path, struct wet_store **out);
 void wet_store_close(struct wet_store *store);
 
-/* Decompresses a section into `out` (replacing what is there). -WETDBG_ERR_NOT_FOUND without a message
- * if there is none; -WETDBG_ERR_CORRUPT if it fails its checks. */
+/* Decompresses a section into `out` (replacing what is there). -WETDBG_ERR_NOT_FOUND without a
+ * message if there is none; -WETDBG_ERR_CORRUPT if it fails its checks. */
 int wet_store_read(const struct wet_store *store, uint32_t kind, uint64_t key, struct wd_buf *out);
 
 bool wet_store_has(const struct wet_store *store, uint32_t kind, uint64_t key);

@@ -9,8 +9,8 @@
 /* The intervals' length in a file that is to be small: lines that are written again and again are
  * kept once. */
 #define WET_INTERVAL_INSTRUCTIONS_COMPACT (16u << 20)
-/* An interval ends where stopping is possible. One that gets longer than this is refused: when it runs
- * again the ring has to hold it, also one of gathers, which take 6.3 words an instruction. */
+/* An interval ends where stopping is possible. One that gets longer than this is refused: when it
+ * runs again the ring has to hold it, also one of gathers, which take 6.3 words an instruction. */
 #define WET_INTERVAL_MAX (17u << 20)
 
 /* WET_SEC_INDEX: one per interval. */
@@ -38,8 +38,8 @@ struct wet_file_record {
     uint32_t is_module; /* ELF and mapped executable: its section holds the whole file */
 };
 
-/* WET_SEC_FILE_DATA: a module is the file itself; of other files pieces, each u64 offset, u64 bytes,
- * then the bytes padded to 8. */
+/* WET_SEC_FILE_DATA: a module is the file itself; of other files pieces, each u64 offset, u64
+ * bytes, then the bytes padded to 8. */
 
 /* WET_SEC_STATE: this, then the views (struct agt_view), then per task struct wet_task_record and
  * its XSAVE image padded to 8. */

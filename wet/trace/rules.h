@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What single records of a .wet file must be like (docs/format.md). Whoever opens a file and whoever
- * verifies one ask here; what concerns several sections is in wet/verify.
+ * What single records of a .wet file must be like (docs/format.md). Whoever opens a file and
+ * whoever verifies one ask here; what concerns several sections is in wet/verify.
  */
 #ifndef WET_TRACE_RULES_H
 #define WET_TRACE_RULES_H

@@ -469,8 +469,8 @@ static void line_apply(uint8_t *to, uint32_t mask, const uint8_t *words)
     }
 }
 
-/* Makes changes that have been checked; *made tells how many, should memory not suffice: a word may be all that is
- * written to a page. With `again` the first *made of them, whose pages are there. */
+/* Makes changes that have been checked; *made tells how many, should memory not suffice: a word may
+ * be all that is written to a page. With `again` the first *made of them, whose pages are there. */
 static int changes_make(struct wet_space *space, const void *bytes, size_t size_bytes, bool again,
                         uint64_t *made)
 {

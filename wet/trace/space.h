@@ -57,9 +57,10 @@ void wet_space_fini(struct wet_space *space);
 int wet_space_op(struct wet_space *space, const struct evq_op *op);
 
 /*
- * What everybody trusts, for wd_checked() and tests. Views are sorted, disjoint and not empty, of whole pages
- * of the program's part of the address space (agt_views_find() and kin). The space's show parts of their
- * objects, which lie one behind the other in the memory file. 0, or what is wrong.
+ * What everybody trusts, for wd_checked() and tests. Views are sorted, disjoint and not empty, of
+ * whole pages of the program's part of the address space (agt_views_find() and kin). The space's
+ * show parts of their objects, which lie one behind the other in the memory file. 0, or what is
+ * wrong.
  */
 int wet_views_validate(const struct agt_views *views);
 int wet_space_validate(const struct wet_space *space);
@@ -67,7 +68,8 @@ int wet_space_validate(const struct wet_space *space);
 /* Adds an object without a view (reader: all objects are known when a file is opened). */
 int wet_space_add_object(struct wet_space *space, const struct wet_object *shape);
 
-/* Reads the first contents of object n from its file. -WETDBG_ERR_MACHINE if memory, or most_bytes, do not suffice. */
+/* Reads the first contents of object n from its file. -WETDBG_ERR_MACHINE if memory, or most_bytes,
+ * do not suffice. */
 int wet_space_fill_object(struct wet_space *space, size_t n);
 
 /* Forgets the bytes of [from, to) of the memory file: they read as zeros. */

@@ -17,8 +17,8 @@ bool wet_entry_is_reached(const struct evq_entry *entry);
 #define WET_PLACE_FOUND (EVQ_PLACE_AMBIGUOUS | EVQ_PLACE_MID_REP)
 
 /*
- * Appends the entry, taken after `time` instructions of the run, in the form that an interval can be
- * run again from:
+ * Appends the entry, taken after `time` instructions of the run, in the form that an interval can
+ * be run again from:
  *  - EVQ_OP_DISCARD: run again, a mapping's source is the memory at the interval's start and no
  *    longer the file or the zeros that the op means, so these are named. `space` has the views of
  *    that moment.
@@ -29,9 +29,9 @@ int wet_entry_for_store(const struct wet_space *space, const struct evq_entry *e
                         struct wd_buf *out);
 
 /*
- * Makes an EVQ_OPS entry of a task at the end of `out`, for a replayee that is to begin in the midst of a run: begins
- * it, and *at is where; appends an op, of which `bytes` bytes of payload follow, padded; ends it, whose size and
- * number of ops are known then. 0 or -ENOMEM.
+ * Makes an EVQ_OPS entry of a task at the end of `out`, for a replayee that is to begin in the
+ * midst of a run: begins it, and *at is where; appends an op, of which `bytes` bytes of payload
+ * follow, padded; ends it, whose size and number of ops are known then. 0 or -ENOMEM.
  */
 int wet_entry_open(struct wd_buf *out, uint32_t task, size_t *at);
 int wet_entry_add_op(struct wd_buf *out, const struct evq_op *op, const void *payload,

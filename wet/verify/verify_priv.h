@@ -92,7 +92,8 @@ struct wet_verify_views *wet_verify_views_new(void); /* NULL if memory is short 
 void wet_verify_views_free(struct wet_verify_views *views);
 /* Applies an entry's op to the views. */
 void wet_verify_views_op(struct wet_verify_views *views, const struct evq_op *op);
-/* STATE of interval k; with `views` it must say what they do, and if there are none they become it. */
+/* STATE of interval k; with `views` it must say what they do, and if there are none they become
+ * it. */
 bool wet_verify_state(struct wet_verifier *verifier, uint64_t k, const struct wd_buf *bytes,
                       struct wet_verify_views *views);
 

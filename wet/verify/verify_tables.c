@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The sections that are there once: each by itself, then against those that were sound before it. */
+/* The sections that are there once: each by itself, then against those that were sound before
+ * it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

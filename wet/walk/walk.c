@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A walk looks at the arrays of intervals (wet/intervals.h), and learns of each node what it needs when it
- * first meets it.
+ * A walk looks at the arrays of intervals (wet/intervals.h), and learns of each node what it needs
+ * when it first meets it.
  */
 #include <errno.h>
 #include <stdlib.h>

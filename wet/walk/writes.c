@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What each node stores is learned once; each of its executions then has the addresses in its slots. */
+/* What each node stores is learned once; each of its executions then has the addresses in its
+ * slots. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -22,7 +22,7 @@ int main(int argc, char **argv)
         sum += square(i); /* SUM */
     printf("%d\n", sum);
     printf("%d\n", square(argc + 6)); /* SECOND */
-    int side = sum - 21; /* SIDE */
-    printf("%d\n", cube(side)); /* THIRD */
+    int side = sum - 21;              /* SIDE */
+    printf("%d\n", cube(side));       /* THIRD */
     return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * An agent that does its worst. It is the real one, but that what it says is spoiled on the way, and that it makes
- * system calls of the test's choice. The plan is part of its image: a test writes it there before it starts an
- * engine.
+ * An agent that does its worst. It is the real one, but that what it says is spoiled on the way,
+ * and that it makes system calls of the test's choice. The plan is part of its image: a test writes
+ * it there before it starts an engine.
  */
 #ifndef TESTS_REPLAY_HOSTILE_HOSTILE_H
 #define TESTS_REPLAY_HOSTILE_HOSTILE_H
@@ -23,8 +23,9 @@ enum hostile_kind {
     HOSTILE_FULL_HASH, /* fills the hash of fragments each time from turn `first` on */
     HOSTILE_DEAF,      /* never gives the turn away any more, from turn `first` on */
     HOSTILE_NAGGING,   /* asks the same over and over, from the first request from then on */
-    HOSTILE_LINES, /* sends a written line and the one at `step` bytes from it, by turns, for ever */
-    HOSTILE_RING,  /* each `ring_word` in the ring becomes `ring_other` */
+    /* sends a written line and the one at `step` bytes from it, by turns, for ever */
+    HOSTILE_LINES,
+    HOSTILE_RING, /* each `ring_word` in the ring becomes `ring_other` */
 };
 
 struct hostile_call {
