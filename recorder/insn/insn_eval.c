@@ -350,7 +350,7 @@ static struct width width_of(unsigned bytes)
 
 static int64_t to_signed(uint64_t value, const struct width *w)
 {
-    return (int64_t)(value ^ w->sign) - (int64_t)w->sign;
+    return (int64_t)((value ^ w->sign) - w->sign);
 }
 
 #define RESULT_FLAGS ((uint64_t)(INS_RFLAG_ZF | INS_RFLAG_SF | INS_RFLAG_PF))

@@ -108,8 +108,9 @@ static int block_clear(struct slc_block *block, uint32_t start, uint32_t end)
         block->extents[behind].from += end - block->extents[behind].start;
         block->extents[behind].start = end;
     }
-    memmove(&block->extents[at], &block->extents[behind],
-            (block->count - behind) * sizeof(*block->extents));
+    if (behind > at)
+        memmove(&block->extents[at], &block->extents[behind],
+                (block->count - behind) * sizeof(*block->extents));
     block->count -= behind - at;
     return (int)at;
 }
