@@ -72,7 +72,7 @@ static int add_end(struct wetdbg_criterion *criterion, const char **how)
 static void describe(struct wetdbg_criterion *criterion, const struct slc_end *end,
                      const struct slc_turn *latest, size_t count, const char *how)
 {
-    char place[300] = "", more[64] = "", last[400] = "";
+    char place[300] = "", more[64] = "", last[40] = "";
 
     if (end->last)
         snprintf(last, sizeof(last), " after byte %llu", (unsigned long long)(end->size - 1));
