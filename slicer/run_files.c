@@ -203,7 +203,6 @@ int wetdbg_descriptor_outputs(struct wetdbg *wet, int fd, struct wetdbg_output *
 {
     struct slc_channels *channels;
     struct outputs outputs = {.count = 0};
-    uint64_t offset = 0;
     uint32_t number;
     int err = slc_channels_make(wet, &channels);
 
@@ -211,8 +210,7 @@ int wetdbg_descriptor_outputs(struct wetdbg *wet, int fd, struct wetdbg_output *
         const struct slc_transfer *transfer = slc_channels_call(channels, number);
         if (!slc_transfer_is_output(transfer) || transfer->fd != fd)
             continue;
-        err = add_outputs(channels, number, offset, &outputs);
-        offset += transfer->size;
+        err = add_outputs(channels, number, slc_channels_put_out(channels, number), &outputs);
     }
     slc_channels_free(channels);
     return hand_over(&outputs, err, list, count);

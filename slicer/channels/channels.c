@@ -47,7 +47,7 @@ static void note_sender(struct slc_channels *channels, const struct slc_transfer
         channels->is_sent[file->writes_fifo] = true;
 }
 
-/* The same of who reads. */
+/* Notes of a call that reads what it read from, as note_sender() does of one that writes. */
 static void note_receiver(struct slc_channels *channels, const struct slc_transfer *transfer)
 {
     uint32_t index = transfer->kind == SLC_TRANSFER_PASS ? transfer->from_file : transfer->file;
@@ -63,6 +63,45 @@ static void note_receiver(struct slc_channels *channels, const struct slc_transf
         channels->is_taken[file->reads_fifo] = true;
 }
 
+/* How much was put out so far by a descriptor. */
+struct put_out {
+    int fd;
+    uint64_t bytes;
+};
+
+static struct put_out *put_out_by(struct put_out **list, size_t *count, int fd)
+{
+    for (size_t i = 0; i < *count; i++)
+        if ((*list)[i].fd == fd)
+            return &(*list)[i];
+    if (wd_grow_one(*list, *count))
+        return NULL;
+    (*list)[*count] = (struct put_out){.fd = fd};
+    return &(*list)[(*count)++];
+}
+
+static int count_put_out(struct slc_channels *channels)
+{
+    struct put_out *sums = NULL;
+    size_t sum_count = 0;
+    int err = 0;
+
+    for (size_t i = 0; i < channels->count && !err; i++) {
+        const struct slc_transfer *transfer = &channels->list[channels->order[i]];
+        if (!slc_transfer_is_output(transfer))
+            continue;
+        struct put_out *sum = put_out_by(&sums, &sum_count, transfer->fd);
+        if (sum) {
+            channels->put_out[channels->order[i]] = sum->bytes;
+            sum->bytes += transfer->size;
+        } else {
+            err = -ENOMEM;
+        }
+    }
+    free(sums);
+    return err;
+}
+
 static int prepare(struct slc_channels *channels)
 {
     uint64_t place = 0;
@@ -71,12 +110,13 @@ static int prepare(struct slc_channels *channels)
     channels->first_named = UINT64_MAX;
     channels->order = malloc((count + 1) * sizeof(*channels->order));
     channels->places = malloc((count + 1) * sizeof(*channels->places));
+    channels->put_out = calloc(count + 1, sizeof(*channels->put_out));
     channels->is_written = calloc(slc_files_count(channels->files) + 1, 1);
     channels->is_read = calloc(slc_files_count(channels->files) + 1, 1);
     channels->is_sent = calloc(slc_files_fifo_count(channels->files) + 1, 1);
     channels->is_taken = calloc(slc_files_fifo_count(channels->files) + 1, 1);
-    if (!channels->order || !channels->places || !channels->is_written || !channels->is_read ||
-        !channels->is_sent || !channels->is_taken)
+    if (!channels->order || !channels->places || !channels->put_out || !channels->is_written ||
+        !channels->is_read || !channels->is_sent || !channels->is_taken)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++) {
         const struct slc_transfer *transfer = &channels->list[i];
@@ -90,7 +130,7 @@ static int prepare(struct slc_channels *channels)
     channels->places[count] = place;
     qsort_r(channels->order, count, sizeof(*channels->order), by_end,
             (void *)(uintptr_t)channels->list);
-    return 0;
+    return count_put_out(channels);
 }
 
 int slc_channels_make(struct wetdbg *wet, struct slc_channels **out)
@@ -121,6 +161,7 @@ void slc_channels_free(struct slc_channels *channels)
     slc_files_free(channels->files);
     free(channels->order);
     free(channels->places);
+    free(channels->put_out);
     free(channels->is_written);
     free(channels->is_read);
     free(channels->is_sent);
@@ -196,6 +237,12 @@ uint32_t slc_channels_next_receiver(const struct slc_channels *channels, uint32_
 uint32_t slc_channels_ended(const struct slc_channels *channels, uint32_t i)
 {
     return i < channels->count ? channels->order[i] : SLC_NO_CALL;
+}
+
+uint64_t slc_channels_put_out(const struct slc_channels *channels, uint32_t number)
+{
+    assert(number < channels->count);
+    return channels->put_out[number];
 }
 
 uint32_t slc_channels_sender(const struct slc_channels *channels, wetdbg_time time)

@@ -48,6 +48,10 @@ uint32_t slc_channels_next_receiver(const struct slc_channels *channels, uint32_
 /* The call that ended as the i-th, from 0; SLC_NO_CALL behind the last one. */
 uint32_t slc_channels_ended(const struct slc_channels *channels, uint32_t i);
 
+/* How many bytes a call's descriptor had put out before it: calls in the order in which they ended.
+ */
+uint64_t slc_channels_put_out(const struct slc_channels *channels, uint32_t number);
+
 /*
  * The first sender of a time; SLC_NO_CALL if there is none. Those that follow in number are of the
  * same time as long as slc_channels_call() says so. One of kind SLC_TRANSFER_UNMAP sends what a

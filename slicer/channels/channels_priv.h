@@ -24,6 +24,7 @@ struct slc_channels {
     size_t count;
     uint32_t *order;      /* by sequence */
     uint64_t *places;     /* by number: of its first byte; and one more */
+    uint64_t *put_out;    /* by number: by its descriptor, before it */
     bool *is_written;     /* by file */
     bool *is_read;        /* by file */
     bool *is_sent;        /* by fifo: something was put into it */

@@ -575,7 +575,6 @@ int wetdbg_slice_forward(struct wetdbg *wet, const struct wetdbg_criterion *sour
     if (!err)
         err = slc_slice_finish(fwd.slice);
     wetdbg_criterion_free(crash);
-    slc_reached_fini(&fwd);
     free(fwd.starts);
     if (err) {
         wetdbg_slice_free(fwd.slice);

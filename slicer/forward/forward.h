@@ -82,13 +82,6 @@ struct slc_start {
     bool is_maker;     /* this is it */
 };
 
-/* A call that puts something out. */
-struct slc_output {
-    wetdbg_time time;
-    uint32_t call;   /* its number: slicer/channels/channels.h */
-    uint64_t offset; /* of its first byte in all that the descriptor put out */
-};
-
 struct slc_forward {
     struct wetdbg *wet;
     const struct wetdbg_criterion *criterion; /* the source */
@@ -107,8 +100,8 @@ struct slc_forward {
     size_t start_count, start_at;
     const struct slc_seed *probes; /* of the crash, latest first; of which probe_left are to come */
     size_t probe_count, probe_left;
-    struct slc_output *outputs; /* calls that put something out, in order of time */
-    size_t output_count, output_at;
+    struct slc_channels *channels; /* the session's */
+    uint32_t output_at;            /* the next call that may put something out */
     const struct wet_interval *interval;
     uint64_t *bits;                  /* the interval's members; NULL if there are none yet */
     struct slc_fwd_memo *used_memos; /* whose counts have not been collected */

@@ -5,66 +5,13 @@
 #include <stdlib.h>
 
 #include "common/array.h"
-#include "common/bisect.h"
 #include "slicer/channels/channels.h"
 #include <wetdbg/errors.h>
-
-static int by_time(const void *a, const void *b)
-{
-    const struct slc_output *x = a, *y = b;
-
-    if (x->time != y->time)
-        return x->time < y->time ? -1 : 1;
-    return x->call < y->call ? -1 : x->call > y->call;
-}
-
-/* How much was put out so far by a descriptor. */
-struct put_out {
-    int fd;
-    uint64_t bytes;
-};
-
-static struct put_out *put_out_by(struct put_out **list, size_t *count, int fd)
-{
-    for (size_t i = 0; i < *count; i++)
-        if ((*list)[i].fd == fd)
-            return &(*list)[i];
-    if (wd_grow_one(*list, *count))
-        return NULL;
-    (*list)[*count] = (struct put_out){.fd = fd};
-    return &(*list)[(*count)++];
-}
-
-static int find_outputs(struct slc_forward *fwd)
-{
-    struct slc_channels *channels;
-    struct put_out *sums = NULL;
-    size_t sum_count = 0, capacity = 0;
-    uint32_t number;
-    int err = slc_session_channels(fwd->slice->session, &channels);
-
-    for (uint32_t i = 0; !err && (number = slc_channels_ended(channels, i)) != SLC_NO_CALL; i++) {
-        const struct slc_transfer *transfer = slc_channels_call(channels, number);
-        if (!slc_transfer_is_output(transfer))
-            continue;
-        struct put_out *sum = put_out_by(&sums, &sum_count, transfer->fd);
-        if (!sum || wd_grow(fwd->outputs, capacity, fwd->output_count + 1)) {
-            err = -ENOMEM;
-            break;
-        }
-        fwd->outputs[fwd->output_count++] = (struct slc_output){transfer->time, number, sum->bytes};
-        sum->bytes += transfer->size;
-    }
-    free(sums);
-    if (!err && fwd->output_count)
-        qsort(fwd->outputs, fwd->output_count, sizeof(*fwd->outputs), by_time);
-    return err;
-}
 
 int slc_reached_init(struct slc_forward *fwd, struct wetdbg_criterion **crash)
 {
     const struct wetdbg_info *info = wetdbg_get_info(fwd->wet);
-    int err = find_outputs(fwd);
+    int err = slc_session_channels(fwd->slice->session, &fwd->channels);
 
     *crash = NULL;
     if (err || info->signal == 0 || info->signal_time == 0)
@@ -76,11 +23,6 @@ int slc_reached_init(struct slc_forward *fwd, struct wetdbg_criterion **crash)
         fwd->probes = (*crash)->seeds;
     fwd->probe_count = *crash ? (*crash)->seed_count : 0;
     return err;
-}
-
-void slc_reached_fini(struct slc_forward *fwd)
-{
-    free(fwd->outputs);
 }
 
 void slc_reached_restart(struct slc_forward *fwd)
@@ -162,19 +104,17 @@ static int pass_span(struct slc_forward *fwd, int fd, uint64_t offset, const str
     return err;
 }
 
-static int pass_output(struct slc_forward *fwd, const struct slc_output *output, bool is_let)
+static int pass_output(struct slc_forward *fwd, uint32_t call, bool is_let)
 {
-    struct slc_channels *channels;
+    const struct slc_transfer *transfer = slc_channels_call(fwd->channels, call);
+    uint64_t offset = slc_channels_put_out(fwd->channels, call);
     struct slc_buffers buffers;
-    int err = slc_session_channels(fwd->slice->session, &channels);
-    const struct slc_transfer *transfer = err ? NULL : slc_channels_call(channels, output->call);
-    uint64_t offset = output->offset;
 
-    if (!err && transfer->kind == SLC_TRANSFER_PASS)
+    if (transfer->kind == SLC_TRANSFER_PASS)
         return is_let ? add_reached(fwd->slice, transfer->fd, offset, transfer->size, true) : 0;
-    if (err || (!is_let && !fwd->memory.word_count))
-        return err;
-    err = slc_channels_buffers(channels, output->call, &buffers);
+    if (!is_let && !fwd->memory.word_count)
+        return 0;
+    int err = slc_channels_buffers(fwd->channels, call, &buffers);
     for (size_t i = 0; i < buffers.count && !err; i++) {
         err = pass_span(fwd, transfer->fd, offset, &buffers.spans[i], is_let);
         offset += buffers.spans[i].size;
@@ -184,17 +124,8 @@ static int pass_output(struct slc_forward *fwd, const struct slc_output *output,
 
 int slc_reached_passed(struct slc_forward *fwd, uint32_t call, uint64_t first, uint64_t size)
 {
-    struct slc_channels *channels;
-    int err = slc_session_channels(fwd->slice->session, &channels);
-    const struct slc_transfer *transfer = err ? NULL : slc_channels_call(channels, call);
-
-    for (size_t i = err ? 0
-                        : wd_bisect(0, fwd->output_count, k, fwd->outputs[k].time < transfer->time);
-         !err && i < fwd->output_count && fwd->outputs[i].time == transfer->time; i++)
-        if (fwd->outputs[i].call == call)
-            return add_reached(fwd->slice, transfer->fd, fwd->outputs[i].offset + first, size,
-                               false);
-    return err;
+    return add_reached(fwd->slice, slc_channels_call(fwd->channels, call)->fd,
+                       slc_channels_put_out(fwd->channels, call) + first, size, false);
 }
 
 /* When the crash is looked at next. */
@@ -207,9 +138,12 @@ static wetdbg_time next_probe(const struct slc_forward *fwd)
 /* When something is put out next, `from` or later; UINT64_MAX: never. */
 static wetdbg_time next_output(struct slc_forward *fwd, wetdbg_time from)
 {
-    while (fwd->output_at < fwd->output_count && fwd->outputs[fwd->output_at].time < from)
+    const struct slc_transfer *transfer;
+
+    while ((transfer = slc_channels_call(fwd->channels, fwd->output_at)) &&
+           (transfer->time < from || !slc_transfer_is_output(transfer)))
         fwd->output_at++;
-    return fwd->output_at < fwd->output_count ? fwd->outputs[fwd->output_at].time : UINT64_MAX;
+    return transfer ? transfer->time : UINT64_MAX;
 }
 
 wetdbg_time slc_reached_next(struct slc_forward *fwd, wetdbg_time from)
@@ -236,7 +170,7 @@ int slc_reached_pass(struct slc_forward *fwd, struct slc_fwd_task *task,
     if (next_output(fwd, time) == time)
         err = slc_fwd_control(fwd, task, node->pc_index[statement], &control);
     for (; !err && next_output(fwd, time) == time; fwd->output_at++)
-        err = pass_output(fwd, &fwd->outputs[fwd->output_at], control.distance != SLC_NOT_WANTED);
+        err = pass_output(fwd, fwd->output_at, control.distance != SLC_NOT_WANTED);
     return err;
 }
 

@@ -8,7 +8,6 @@
 /* Finds the output, and the crash, if the run ended by one: *crash is for the caller to free. 0 or
  * an error. */
 int slc_reached_init(struct slc_forward *fwd, struct wetdbg_criterion **crash);
-void slc_reached_fini(struct slc_forward *fwd);
 
 /* Before each pass. */
 void slc_reached_restart(struct slc_forward *fwd);
