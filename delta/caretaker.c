@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* It waits at a pipe, whose end means that nobody is left who could remove the directory. */
+/* The caretaker waits at a pipe, whose end means that nobody is left to remove the directory. */
 #include "delta/caretaker.h"
 
 #include <errno.h>

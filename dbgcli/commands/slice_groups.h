@@ -2,7 +2,7 @@
 /*
  * The part of a slice that is not the program's own (<wetdbg/caller.h>) or that nobody can read:
  * code of libraries, without line information, or with lines of files that are not on this machine.
- * It is put together by function.
+ * Its instances are put together by function.
  */
 #ifndef DBGCLI_COMMANDS_SLICE_GROUPS_H
 #define DBGCLI_COMMANDS_SLICE_GROUPS_H

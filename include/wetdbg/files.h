@@ -59,10 +59,10 @@ int wetdbg_files_outputs(const struct wetdbg_files *files, size_t n, struct wetd
                          size_t *count);
 
 /*
- * The same of all that was put out by a descriptor: by write and kin, sendmsg and kin, splice,
- * sendfile and copy_file_range; with `offset` in all of it, in the order in which the calls ended,
- * as the criterion output:FD:OFFSET counts. Passes over the run's events once. wetdbg_outputs() is
- * faster, but has only write(2) and kin.
+ * What was put out by a descriptor, as wetdbg_files_outputs() has it of a file: by write and kin,
+ * sendmsg and kin, splice, sendfile and copy_file_range; with `offset` in all of it, in the order
+ * in which the calls ended, as the criterion output:FD:OFFSET counts. Passes over the run's events
+ * once. wetdbg_outputs() is faster, but has only write(2) and kin.
  */
 int wetdbg_descriptor_outputs(struct wetdbg *wet, int fd, struct wetdbg_output **list,
                               size_t *count);

@@ -2,8 +2,9 @@
 /*
  * The hash of fragments, which the agent and translated code read.
  *
- * It has what the agent asked for, and what calls return to. A place for each fragment would be
- * most of the memory that translating touches; nearly all are only jumped to.
+ * Only fragments that the agent asked for are in the hash, and those that calls return to. A place
+ * for each fragment would be most of the memory that translating touches; nearly all are only
+ * jumped to.
  */
 #ifndef RECORDER_DBI_FRAGMENT_HASH_H
 #define RECORDER_DBI_FRAGMENT_HASH_H

@@ -1159,7 +1159,8 @@ static int pin_target(struct work *work, struct slc_verdict *verdict)
     return err;
 }
 
-/* It is known to be right that it went where it went. */
+/* A branch that let something right run is known to have gone where it should: what its condition
+ * used is pinned to values that lead there. */
 static int pin_guard(struct work *work, struct slc_verdict *verdict)
 {
     const struct ins_info *info = work->info;

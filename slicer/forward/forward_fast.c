@@ -152,7 +152,7 @@ static uint64_t stored_bytes(const struct slc_op *op, const struct seen *seen)
     return bytes;
 }
 
-/* The same of bytes of one word, of a page that there is. */
+/* Marks of `size` bytes, all in one word of a page, those that `bytes` has, and no others. */
 static inline void store_word(struct slc_memory *memory, struct slc_page *page, uint64_t address,
                               unsigned size, uint64_t bytes)
 {
