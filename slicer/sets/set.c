@@ -275,31 +275,72 @@ static uint64_t bits_at(const uint64_t *words, uint64_t from, unsigned count)
     return count < 64 ? found & ((UINT64_C(1) << count) - 1) : found;
 }
 
+/* Executions of a node of which the set has the same instructions, one bit each, and when the first
+ * and the last of them began: they are counted together. */
+struct same {
+    uint64_t instructions;
+    uint64_t executions; /* 0: none was met */
+    wetdbg_time first, last;
+};
+
+/* Counts what was met of a node, and forgets it. */
+static int flush_same(struct wetdbg_slice *slice, uint32_t id, struct same *same)
+{
+    struct slc_node *node = slc_code_node(slice->code, id);
+
+    if (!node)
+        return -ENOMEM;
+    for (uint64_t left = same->instructions; left; left &= left - 1) {
+        unsigned at = (unsigned)__builtin_ctzll(left);
+        slc_code_tally(slice->code, node->pc_index[at], same->executions, same->first + at,
+                       same->last + at, WETDBG_DISTANCE_UNKNOWN);
+    }
+    same->executions = 0;
+    return 0;
+}
+
+static int flush_all(struct wetdbg_slice *slice, struct same *same)
+{
+    uint32_t limit = wet_node_limit(slice->wet);
+    int err = 0;
+
+    for (uint32_t id = 0; id < limit && !err; id++)
+        if (same[id].executions)
+            err = flush_same(slice, id, &same[id]);
+    return err;
+}
+
 static int count_exec(struct wetdbg_slice *slice, const struct wet_interval *interval,
-                      const struct wet_exec *exec, const uint64_t *bits)
+                      const struct wet_exec *exec, const uint64_t *bits, struct same *all)
 {
     const struct wet_node *wet = wet_get_node(slice->wet, exec->node);
     uint32_t statements = wet ? wet->statement_count : 0;
 
-    if (exec->time_off + (uint64_t)statements > interval->instructions)
+    if (exec->time_off + (uint64_t)statements > interval->instructions || statements > 64)
         return wetdbg_fail(-WETDBG_ERR_CORRUPT, "interval %llu holds times beyond its end",
                            (unsigned long long)interval->index);
-    for (uint32_t s = 0; s < statements; s += 64) {
-        unsigned count = statements - s < 64 ? statements - s : 64;
-        uint64_t left = bits_at(bits, exec->time_off + s, count);
-        struct slc_node *node = left ? slc_code_node(slice->code, exec->node) : NULL;
-        if (left && !node)
-            return -ENOMEM;
-        for (; left; left &= left - 1) {
-            unsigned at = s + (unsigned)__builtin_ctzll(left);
-            wetdbg_time time = interval->first_time + exec->time_off + at;
-            slc_code_tally(slice->code, node->pc_index[at], 1, time, time, WETDBG_DISTANCE_UNKNOWN);
-        }
+    uint64_t has = statements ? bits_at(bits, exec->time_off, statements) : 0;
+    if (!has)
+        return 0;
+    struct same *same = &all[exec->node];
+    wetdbg_time time = interval->first_time + exec->time_off;
+    if (same->executions && same->instructions != has) {
+        int err = flush_same(slice, exec->node, same);
+        if (err)
+            return err;
     }
+    if (!same->executions) {
+        same->instructions = has;
+        same->first = time;
+    }
+    same->last = time;
+    same->executions++;
     return 0;
 }
 
-static int add_part(struct wetdbg_slice *slice, const struct wetdbg_set *set, uint64_t k)
+/* `same` is of all nodes, none of them met. */
+static int add_part(struct wetdbg_slice *slice, const struct wetdbg_set *set, uint64_t k,
+                    struct same *same)
 {
     const struct wet_interval *interval;
     uint64_t *bits;
@@ -311,9 +352,11 @@ static int add_part(struct wetdbg_slice *slice, const struct wetdbg_set *set, ui
     if (!err)
         slc_set_bits(set, k, bits);
     for (size_t e = 0; e < interval->exec_count && !err; e++)
-        err = count_exec(slice, interval, &interval->execs[e], bits);
+        err = count_exec(slice, interval, &interval->execs[e], bits, same);
     uint64_t done = interval->first_time + interval->instructions;
     wet_interval_put(set->wet, interval);
+    if (!err)
+        err = flush_all(slice, same);
     if (!err)
         err = slc_slice_collect(slice);
     if (!err && slice->options.progress &&
@@ -331,11 +374,13 @@ int wetdbg_slice_of_set(const struct wetdbg_set *set, const struct wetdbg_slice_
     how.record_parents = false;
     how.kinds = WETDBG_SLICE_FULL;
     struct wetdbg_slice *slice = slc_slice_new(set->wet, &how);
-    int err = slice ? 0 : -ENOMEM;
+    struct same *same = calloc((size_t)wet_node_limit(set->wet) + 1, sizeof(*same));
+    int err = slice && same ? 0 : -ENOMEM;
 
     for (uint64_t k = 0; k < set->part_count && !err; k++)
         if (set->parts[k])
-            err = add_part(slice, set, k);
+            err = add_part(slice, set, k, same);
+    free(same);
     if (!err && set->has_fault)
         err = slc_slice_add_fault(slice, set->fault_time, set->fault_pc, set->fault_task);
     if (!err)
