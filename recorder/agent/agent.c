@@ -51,7 +51,7 @@ void *memset(void *to, int byte, size_t bytes)
 }
 
 static void regs_store(struct agt_ctx *ctx, struct evq_regs *regs);
-static uint64_t probe_start(struct agt *agt);
+static uint64_t copy_start(struct agt *agt, uint64_t what);
 
 static struct agt_task *tasks_of(const struct agt_ctx *ctx)
 {
@@ -169,7 +169,7 @@ static uint64_t serve(struct agt *agt)
         ctx->stop_pc = ctx->stop_body = ctx->place_seq = ctx->ticks = 0;
         return 0;
     case AGT_CMD_FORK:
-        return probe_start(agt);
+        return copy_start(agt, mail->cargs[0]);
     case AGT_CMD_EXIT:
         sys_call3(SYS_exit_group, 0, 0, 0);
     }
@@ -417,6 +417,8 @@ static const struct evq_entry *entry_next(struct agt *agt)
 {
     struct agt_ctx *ctx = agt->ctx;
     if (ctx->queue_tail_bytes >= ctx->queue_head_bytes) {
+        if (ctx->is_live)
+            return NULL;
         agt_ask(agt, AGT_REQ_EVENTS, 0, 0, 0, 0);
         if (ctx->queue_tail_bytes >= ctx->queue_head_bytes)
             return NULL;
@@ -468,10 +470,15 @@ static void entries_settle(struct agt *agt)
     }
 }
 
-/* The next entry, which must be of `kind`; `seen` is how translated code came here. */
+/* The next entry, which must be of `kind`; `seen` is how translated code came here. Live, it is
+ * made now. */
 static const struct evq_entry *entry_expect(struct agt *agt, uint32_t kind, uint32_t seen)
 {
     const struct evq_entry *entry = entry_next(agt);
+    if (!entry && agt->ctx->is_live) {
+        agt_ask(agt, AGT_REQ_MET, kind, seen, 0, 0);
+        entry = entry_next(agt);
+    }
     if (entry && entry->kind == EVQ_PLACE)
         agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_PLACE, seen, agt->ctx->rip, 0);
     if (!entry || entry->kind != kind)
@@ -887,7 +894,7 @@ static void on_exit(struct agt *agt, int kind)
     }
 }
 
-/* ---- probes ---- */
+/* ---- copies ---- */
 
 /* Goes on from a place just found, in a copy of the replayee, to see whether there are more. */
 __attribute__((noreturn)) static void probe_run(struct agt *agt)
@@ -914,7 +921,9 @@ static void probe_map(const struct agt *agt, uint64_t off, uint64_t bytes, long 
         fail(AGT_STATUS_PROBE);
 }
 
-static uint64_t probe_start(struct agt *agt)
+/* A branch has nothing of its own but the context: the process that it was copied from stands still
+ * meanwhile. */
+static uint64_t copy_start(struct agt *agt, uint64_t what)
 {
     long pid = sys_call6(SYS_clone, CODE_CLONE_PARENT | SIGCHLD, 0, 0, 0, 0, 0);
     if (pid)
@@ -923,6 +932,8 @@ static uint64_t probe_start(struct agt *agt)
     if (sys_call6(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL, 0, 0, 0, 0))
         fail(AGT_STATUS_PROBE);
     probe_map(agt, 0, AGT_PROBE_BYTES, MAP_SHARED, agt->ctx->probe_fd, 0);
+    if (what == AGT_FORK_BRANCH)
+        return 0;
     probe_map(agt, AGT_COUNT_OFF, AGT_LOOKUP_OFF - AGT_COUNT_OFF, MAP_PRIVATE, agt->ctx->shm_fd,
               AGT_COUNT_OFF);
     probe_map(agt, AGT_LOG_OFF, AGT_LOG_BYTES, MAP_PRIVATE, agt->ctx->shm_fd, AGT_LOG_OFF);

@@ -227,6 +227,9 @@ enum agt_request {
     AGT_REQ_SITE,        /* two targets of fragment args[0]'s jump share an entry of its table */
     AGT_REQ_REPLY,       /* a command is done; reply in args */
     AGT_REQ_LINES,       /* AGT_CMD_LINES: the transfer area holds args[0] bytes, more to come */
+    /* the program, which runs live, has come to something: args[0] = kind of the entry that it
+     * wants, args[1] = enum agt_exit; the queue then has it */
+    AGT_REQ_MET,
 };
 
 enum agt_divergence {
@@ -258,11 +261,15 @@ enum agt_command {
     AGT_CMD_VIEWS,    /* struct agt_view array into the transfer area; reply = count */
     AGT_CMD_STATE,    /* the running task's registers and XSAVE image are put in its agt_task */
     AGT_CMD_RESET,    /* unmap all of the program's memory, forget tasks and lines */
-    /* copies the process: reply = its id or a negative errno; the copy looks for further places
-     * like the one just found, with AGT_REQ_PLACE, until AGT_REQ_PROBE_END */
+    /* copies the process: reply = its id or a negative errno. args[0] = AGT_FORK_PROBE: the copy
+     * looks for further places like the one just found, with AGT_REQ_PLACE, until
+     * AGT_REQ_PROBE_END. AGT_FORK_BRANCH: it stands where the process stands; its reply is 0 */
     AGT_CMD_FORK,
     AGT_CMD_EXIT,
 };
+
+#define AGT_FORK_PROBE  0
+#define AGT_FORK_BRANCH 1
 
 struct agt_mail {
     uint32_t turn; /* futex: 0 agent, 1 supervisor */
@@ -453,7 +460,9 @@ struct agt_ctx {
     uint32_t probe_fd;     /* what a probe has in place of the context */
     uint32_t lookup_shift; /* which 16 bits */
     uint32_t collecting;
-    uint32_t careful;        /* ask the supervisor for each fragment (exact stop) */
+    uint32_t careful; /* ask the supervisor for each fragment (exact stop) */
+    uint32_t is_live; /* runs on without entries, until it comes to something */
+    uint32_t pad_live;
     uint64_t limit;          /* instructions that may run from time_base on */
     uint64_t time_base;      /* instructions executed before the current limit began */
     uint64_t stop_pc;        /* where arrivals come to the agent; 0: nowhere */

@@ -26,8 +26,8 @@
 
 /* ---- commands ---- */
 
-static int command_do(struct rep_engine *engine, uint32_t command, uint64_t a, uint64_t b,
-                      uint64_t c, uint64_t *reply)
+int rep_command(struct rep_engine *engine, uint32_t command, uint64_t a, uint64_t b, uint64_t c,
+                uint64_t *reply)
 {
     struct rep_turn *turn = &engine->host.turn;
     turn->command = command;
@@ -79,16 +79,10 @@ static int page_known(struct rep_pages *pages, uint64_t address, uint8_t *page, 
     return 0;
 }
 
-static int fetch_page(void *arg, uint64_t address, uint8_t *page, unsigned *flags)
+int rep_page_ask(struct rep_engine *engine, uint64_t address, uint8_t *page, unsigned *flags)
 {
-    struct rep_engine *engine = arg;
     uint64_t reply;
-    if (engine->is_probing)
-        return -ECANCELED;
-    int known = engine->pages.page ? page_known(&engine->pages, address, page, flags) : -1;
-    if (known >= 0)
-        return known;
-    int err = command_do(engine, AGT_CMD_FETCH, address, 0, 0, &reply);
+    int err = rep_command(engine, AGT_CMD_FETCH, address, 0, 0, &reply);
     if (err)
         return err;
     if (reply == 1 || reply == 2)
@@ -98,6 +92,17 @@ static int fetch_page(void *arg, uint64_t address, uint8_t *page, unsigned *flag
                           : 0;
     wd_once_copy(page, engine->host.shm + AGT_XFER_OFF, WD_PAGE);
     return 0;
+}
+
+static int fetch_page(void *arg, uint64_t address, uint8_t *page, unsigned *flags)
+{
+    struct rep_engine *engine = arg;
+    if (engine->is_probing)
+        return -ECANCELED;
+    if (engine->branch)
+        return rep_branch_fetch(engine, address, page, flags);
+    int known = engine->pages.page ? page_known(&engine->pages, address, page, flags) : -1;
+    return known >= 0 ? known : rep_page_ask(engine, address, page, flags);
 }
 
 /* Maps a region of the code cache where this process writes it, aligned as it is in the replayee;
@@ -138,8 +143,9 @@ static int place_region(void *arg, unsigned index, uint64_t near, uint64_t *addr
     if (!*writable)
         return wetdbg_fail_errno("memory for translated code");
     host->regions[index] = *writable;
-    int err =
-        command_do(engine, AGT_CMD_MAP_CODE, *address, DBI_REGION_BYTES, (uint64_t)off, &reply);
+    host->region_at[index] = *address;
+    int err = rep_branch_command(engine, AGT_CMD_MAP_CODE, *address, DBI_REGION_BYTES,
+                                 (uint64_t)off, &reply);
     if (!err && reply != *address)
         err = wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process may not map translated code");
     return err;
@@ -191,6 +197,8 @@ void rep_engine_free(struct rep_engine *engine)
 {
     if (!engine)
         return;
+    if (engine->branch)
+        rep_engine_branch_end(engine);
     rep_host_stop(&engine->host);
     dbi_free(engine->dbi);
     wd_buf_fini(&engine->batch);
@@ -374,15 +382,34 @@ int rep_log_drain(struct rep_engine *engine)
 
 /* ---- entries ---- */
 
+int rep_batch_give(struct rep_engine *engine)
+{
+    struct rep_turn *turn = &engine->host.turn;
+    size_t used = 0;
+    turn->queue_head_bytes = turn->queue_tail_bytes = 0;
+    engine->batch.size_bytes = engine->batch_at = 0;
+    while (used < engine->spare.size_bytes) {
+        uint32_t bytes = ((const struct evq_entry *)(engine->spare.data + used))->bytes;
+        if (used + bytes > AGT_QUEUE_BYTES)
+            break;
+        used += bytes;
+    }
+    int err = wd_buf_append(&engine->batch, engine->spare.data, used);
+    if (err || !used)
+        return err;
+    memmove(engine->spare.data, engine->spare.data + used, engine->spare.size_bytes - used);
+    engine->spare.size_bytes -= used;
+    memcpy(engine->host.shm + AGT_QUEUE_OFF, engine->batch.data, used);
+    turn->queue_head_bytes = used;
+    return 0;
+}
+
 /* Gives the agent one more batch: as many entries as BATCH_BYTES, at least one if there is one. */
 static int batch_refill(struct rep_engine *engine)
 {
-    struct rep_turn *turn = &engine->host.turn;
     int err = rep_log_drain(engine);
     if (err)
         return err;
-    turn->queue_head_bytes = turn->queue_tail_bytes = 0;
-    engine->batch.size_bytes = engine->batch_at = 0;
     while (engine->spare.size_bytes < BATCH_BYTES) {
         int more = engine->source->next(engine->source->arg, &engine->spare);
         if (more < 0)
@@ -390,21 +417,9 @@ static int batch_refill(struct rep_engine *engine)
         if (more == 0)
             break;
     }
-    size_t used = 0;
-    while (used < engine->spare.size_bytes) {
-        uint32_t bytes = ((const struct evq_entry *)(engine->spare.data + used))->bytes;
-        if (used + bytes > AGT_QUEUE_BYTES)
-            break;
-        used += bytes;
-    }
-    err = wd_buf_append(&engine->batch, engine->spare.data, used);
-    if (err)
-        return err;
-    memmove(engine->spare.data, engine->spare.data + used, engine->spare.size_bytes - used);
-    engine->spare.size_bytes -= used;
-    memcpy(engine->host.shm + AGT_QUEUE_OFF, engine->batch.data, used);
-    turn->queue_head_bytes = used;
-    return 0;
+    err = rep_batch_give(engine);
+    engine->host.turn.is_live = engine->source->met && !engine->batch.size_bytes;
+    return err;
 }
 
 /* ---- requests ---- */
@@ -537,7 +552,7 @@ int rep_on_translate(struct rep_engine *engine, bool *done)
 
 /* What the replayee says of addresses and fragments is its own affair; it only has to be
  * bounded. */
-static int jumps_take(struct rep_engine *engine)
+int rep_jumps_take(struct rep_engine *engine)
 {
     struct rep_turn *turn = &engine->host.turn;
     const struct agt_jump *log = (const struct agt_jump *)(engine->host.shm + AGT_JUMPS_OFF);
@@ -558,7 +573,7 @@ static int jumps_take(struct rep_engine *engine)
 static int on_site(struct rep_engine *engine)
 {
     uint64_t fragment = engine->host.turn.args[0];
-    int err = jumps_take(engine);
+    int err = rep_jumps_take(engine);
     if (!err && fragment <= UINT32_MAX)
         dbi_site_grow(engine->dbi, (uint32_t)fragment);
     return err;
@@ -579,6 +594,8 @@ static int on_request(struct rep_engine *engine, enum rep_stop *why, bool *done)
         return rep_log_drain(engine);
     case AGT_REQ_TIME:
         return rep_on_time(engine, done);
+    case AGT_REQ_MET:
+        return rep_on_met(engine);
     case AGT_REQ_END:
         *why = REP_STOP_END;
         *done = true;
@@ -607,7 +624,7 @@ static int on_request(struct rep_engine *engine, enum rep_stop *why, bool *done)
     case AGT_REQ_CODE_CHANGED:
         return code_forget(engine, turn->args[0], turn->args[1]);
     case AGT_REQ_JUMPS:
-        return jumps_take(engine);
+        return rep_jumps_take(engine);
     case AGT_REQ_SITE:
         return on_site(engine);
     case AGT_REQ_DIVERGED:
@@ -640,6 +657,7 @@ int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, u
     bool done = false;
     *why = REP_STOP_TIME;
     engine->source = source;
+    turn->is_live &= source->met != NULL;
     if (engine->mode == DBI_COLLECT)
         ring_begin(&engine->host.turn, ring_start(engine));
     bool is_sent = false;
@@ -647,6 +665,8 @@ int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, u
     engine->run_goal = limit < RUN_MAX ? now + limit : REP_NEVER - 1;
     engine->run_exact = exact;
     int err = rep_limit_plan(engine);
+    if (!err && source->met && !rep_current_entry(engine))
+        err = batch_refill(engine);
     if (engine->asked_translation) {
         engine->asked_translation = false;
         turn->args[0] = turn->args[1] = 0;
@@ -671,7 +691,7 @@ int rep_engine_reset(struct rep_engine *engine)
     uint64_t reply;
     if (engine->mode == DBI_COUNT)
         memset(engine->host.shm + AGT_COUNT_OFF, 0, 8ull * dbi_fragment_count(engine->dbi));
-    int err = command_do(engine, AGT_CMD_RESET, 0, 0, 0, &reply);
+    int err = rep_command(engine, AGT_CMD_RESET, 0, 0, 0, &reply);
     turn->queue_head_bytes = turn->queue_tail_bytes = 0;
     turn->seq = engine->seq = 0;
     turn->log_bytes = turn->stop_pc = 0;
@@ -690,17 +710,11 @@ int rep_engine_reset(struct rep_engine *engine)
 
 /* ---- while it stands still ---- */
 
-/* Copies the replayee's tasks; of one that is not live nothing but that it is not. */
-static int tasks_copy(struct rep_engine *engine)
+void rep_tasks_copy(const struct rep_host *host, struct agt_task *to)
 {
-    const struct agt_task *from = (const struct agt_task *)(engine->host.shm + AGT_TASKS_OFF);
-    size_t used = offsetof(struct agt_task, xsave) + engine->host.xsave_bytes;
-    if (!engine->tasks)
-        engine->tasks = aligned_alloc(_Alignof(struct agt_task), EVQ_TASKS_MAX * sizeof(*from));
-    if (!engine->tasks)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < EVQ_TASKS_MAX; i++) {
-        struct agt_task *to = &engine->tasks[i];
+    const struct agt_task *from = (const struct agt_task *)(host->shm + AGT_TASKS_OFF);
+    size_t used = offsetof(struct agt_task, xsave) + host->xsave_bytes;
+    for (uint32_t i = 0; i < EVQ_TASKS_MAX; i++, to++) {
         to->live = wd_once_u32(&from[i].live) != 0;
         if (!to->live)
             continue;
@@ -708,19 +722,22 @@ static int tasks_copy(struct rep_engine *engine)
         memset((uint8_t *)to + used, 0, sizeof(*to) - used);
         to->live = 1;
     }
-    return 0;
 }
 
 int rep_engine_tasks(struct rep_engine *engine, const struct agt_task **tasks, uint32_t *running)
 {
     uint64_t reply;
-    int err = command_do(engine, AGT_CMD_STATE, 0, 0, 0, &reply);
+    int err = rep_command(engine, AGT_CMD_STATE, 0, 0, 0, &reply);
     if (err)
         return err;
-    err = tasks_copy(engine);
+    if (!engine->tasks)
+        engine->tasks = aligned_alloc(_Alignof(struct agt_task), EVQ_TASKS_MAX * sizeof(**tasks));
+    if (!engine->tasks)
+        return -ENOMEM;
+    rep_tasks_copy(&engine->host, engine->tasks);
     *tasks = engine->tasks;
     *running = rep_engine_running(engine);
-    return err;
+    return 0;
 }
 
 int rep_engine_pending(const struct rep_engine *engine, struct wd_buf *out)
@@ -758,7 +775,7 @@ int rep_engine_read(struct rep_engine *engine, uint64_t address, void *bytes, si
     while (*done < count) {
         size_t piece = count - *done < AGT_XFER_BYTES ? count - *done : AGT_XFER_BYTES;
         uint64_t reply;
-        int err = command_do(engine, AGT_CMD_READ, address + *done, piece, 0, &reply);
+        int err = rep_command(engine, AGT_CMD_READ, address + *done, piece, 0, &reply);
         if (err)
             return err;
         if (reply > piece)
@@ -774,7 +791,7 @@ int rep_engine_read(struct rep_engine *engine, uint64_t address, void *bytes, si
 int rep_engine_views(struct rep_engine *engine, const struct agt_view **views, size_t *count)
 {
     uint64_t reply;
-    int err = command_do(engine, AGT_CMD_VIEWS, 0, 0, 0, &reply);
+    int err = rep_command(engine, AGT_CMD_VIEWS, 0, 0, 0, &reply);
     if (err)
         return err;
     if (reply > AGT_XFER_BYTES / sizeof(**views))
@@ -811,7 +828,7 @@ int rep_engine_lines(struct rep_engine *engine, rep_line_fn fn, void *arg)
 {
     struct rep_turn *turn = &engine->host.turn;
     uint64_t reply;
-    int err = command_do(engine, AGT_CMD_LINES, 0, 0, 0, &reply);
+    int err = rep_command(engine, AGT_CMD_LINES, 0, 0, 0, &reply);
     while (!err && turn->request == AGT_REQ_LINES) {
         err = lines_take(engine, turn->args[0], fn, arg);
         turn->command = AGT_CMD_CONTINUE;
@@ -841,7 +858,7 @@ int rep_engine_jumps(struct rep_engine *engine, rep_jump_fn fn, void *arg)
 {
     struct dbi_jump *jumps = NULL;
     size_t count = 0;
-    int err = jumps_take(engine);
+    int err = rep_jumps_take(engine);
     if (!err)
         err = dbi_jumps_get(engine->dbi, &jumps, &count);
     for (size_t i = 0; i < count && !err; i++)

@@ -50,6 +50,18 @@ struct rep_engine_setup {
     struct agt_processor processor; /* what it tells of itself */
 };
 
+/* What a program has come to that runs live. */
+struct rep_met {
+    enum evq_kind kind; /* EVQ_SYSCALL_ENTER, EVQ_TRAP or EVQ_FAULT: what has to be appended */
+    uint32_t task;
+    uint64_t time;        /* instructions executed before */
+    struct evq_regs regs; /* what the entry has to compare: as a recording would have them */
+    uint32_t trap;        /* EVQ_TRAP: AGT_EXIT_RDTSC, AGT_EXIT_RDTSCP or AGT_EXIT_CPUID */
+    int signo;            /* EVQ_FAULT: what it raised */
+    int64_t code;
+    uint64_t address;
+};
+
 /*
  * Where entries come from and what becomes of them. `next` appends whole checked entries to
  * `out` and returns 1, or 0 if it knows of none now, or a negative error. `taken` (may be NULL) is
@@ -59,12 +71,20 @@ struct rep_engine_setup {
  * `meanwhile` (may be NULL) is called once in a run, when the replayee has been sent off: it may
  * look at the ring of the run before, and at fragments, and must not ask the engine for anything
  * that needs the replayee.
+ *
+ * With `met` (may be NULL) the source runs *live*: where `next` knows of no entries the program
+ * runs on without. `met` is told what it comes to, which stands still there and may be asked
+ * (rep_engine_read() and the like), and appends an entry of that kind and task, with those
+ * registers, and what follows from it: 0, or a negative error. What it appends is checked; so are
+ * the addresses that are mapped. `next` is asked again when a run begins: it may append entries
+ * that need no running.
  */
 struct rep_source {
     int (*next)(void *arg, struct wd_buf *out);
     int (*taken)(void *arg, const struct evq_entry *entry, uint64_t time, uint64_t ring_bytes);
     int (*captured)(void *arg, uint64_t tag, uint64_t address, const void *bytes, size_t count);
     int (*meanwhile)(void *arg);
+    int (*met)(void *arg, const struct rep_met *met, struct wd_buf *out);
     void *arg;
 };
 
@@ -92,6 +112,21 @@ int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, u
 /* Instructions executed since the start or the last reset; entries taken. */
 uint64_t rep_engine_time(const struct rep_engine *engine);
 uint64_t rep_engine_entries(const struct rep_engine *engine);
+
+/*
+ * Has a copy of the replayee take its place, which stands where it stands, with nothing queued: all
+ * calls are about the copy from now on, and it may run as it likes, live for instance. At the end
+ * the copy is gone, also after an error of one of those calls, and the replayee stands where it
+ * stood, with the entries that it had. One at a time; of engines with `probes` in DBI_PLAIN, that
+ * are not looking for a place. Errors of the start: -WETDBG_ERR_MACHINE, -ENOMEM; nothing has
+ * changed then. After one of the end only rep_engine_free is allowed.
+ */
+int rep_engine_branch(struct rep_engine *engine);
+int rep_engine_branch_end(struct rep_engine *engine);
+
+/* Whether [start, start + bytes) is free of what is ours, so that the program may have memory
+ * there. */
+bool rep_engine_is_free(const struct rep_engine *engine, uint64_t start, uint64_t bytes);
 
 /* Forgets the program: no memory, no tasks, time 0, nothing queued; translations stay. */
 int rep_engine_reset(struct rep_engine *engine);

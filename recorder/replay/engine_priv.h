@@ -7,6 +7,7 @@
  *   wall_faults.c  where it would use an address of ours
  *   place_agree.c   where asynchronous events struck
  *   diverge.c  what is said when the replay leaves the recording
+ *   live.c     runs without entries, and copies that go another way
  */
 #ifndef RECORDER_REPLAY_ENGINE_PRIV_H
 #define RECORDER_REPLAY_ENGINE_PRIV_H
@@ -53,17 +54,34 @@ struct rep_engine {
         void *arg;
         struct agt_view *views;
         size_t view_count;
-    } pages;                /* while code is translated before it is reached */
-    struct wd_buf expected; /* addresses (u64) of all code that will run; empty: unknown */
-    unsigned looks_left;    /* for such of it as came with later mappings */
+    } pages;                   /* while code is translated before it is reached */
+    struct wd_buf expected;    /* addresses (u64) of all code that will run; empty: unknown */
+    unsigned looks_left;       /* for such of it as came with later mappings */
+    struct rep_branch *branch; /* host is a copy of the replayee: see rep_engine_branch() */
 };
 
 /* engine.c */
 int rep_damaged(const char *what); /* says that the replayee sent a damaged `what` */
 int rep_log_drain(struct rep_engine *engine);
 const struct evq_entry *rep_current_entry(const struct rep_engine *engine);
+/* Gives the replayee, whose queue is used up, the next ones of the entries in `spare`. */
+int rep_batch_give(struct rep_engine *engine);
+int rep_jumps_take(struct rep_engine *engine);
+/* Copies the replayee's tasks (EVQ_TASKS_MAX); of one that is not live nothing but that it is not. */
+void rep_tasks_copy(const struct rep_host *host, struct agt_task *to);
+int rep_command(struct rep_engine *engine, uint32_t command, uint64_t a, uint64_t b, uint64_t c,
+                uint64_t *reply);
+/* The code page at `address` as the process in `host` has it: see dbi_config.fetch. */
+int rep_page_ask(struct rep_engine *engine, uint64_t address, uint8_t *page, unsigned *flags);
 int rep_limit_plan(struct rep_engine *engine);
 int rep_on_translate(struct rep_engine *engine, bool *done);
+
+/* live.c */
+int rep_on_met(struct rep_engine *engine);
+/* dbi_config.fetch, and a command to both processes, while there is a branch. */
+int rep_branch_fetch(struct rep_engine *engine, uint64_t address, uint8_t *page, unsigned *flags);
+int rep_branch_command(struct rep_engine *engine, uint32_t command, uint64_t a, uint64_t b,
+                       uint64_t c, uint64_t *reply);
 
 /* faults.c */
 bool rep_is_canonical(uint64_t address);

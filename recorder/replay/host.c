@@ -153,6 +153,37 @@ uint64_t rep_host_place_region(struct rep_host *host, uint64_t near)
     return at ? at + AGT_WALL_SLACK : 0;
 }
 
+static bool overlaps(uint64_t start, uint64_t end, uint64_t from, uint64_t to)
+{
+    return start < to && from < end;
+}
+
+bool rep_host_is_free(const struct rep_host *host, uint64_t start, uint64_t bytes)
+{
+    struct rep_room area = area_room(host);
+    uint64_t end = start + bytes, slack = host->has_wall ? AGT_WALL_SLACK : 0;
+    uint64_t at = host->base - (host->has_wall ? slack + AGT_WALL_BYTES : 0);
+    if (start > ADDRESS_END || bytes > ADDRESS_END - start ||
+        overlaps(start, end, at - area.margin, at + area.bytes + area.margin))
+        return false;
+    for (unsigned i = 0; i < DBI_REGIONS_MAX; i++) {
+        uint64_t region = host->region_at[i] - slack;
+        uint64_t room = host->has_wall ? AGT_WALL_GRANULE : DBI_REGION_BYTES;
+        if (host->region_at[i] && overlaps(start, end, region - slack, region + room + slack))
+            return false;
+    }
+    return true;
+}
+
+int rep_host_take(struct rep_host *host, uint64_t start, uint64_t end)
+{
+    for (size_t i = 0; i < host->span_count && host->spans[i].start <= start; i++) {
+        if (host->spans[i].end >= end)
+            return 0;
+    }
+    return span_add(host, start, end);
+}
+
 bool rep_host_is_programs(const struct rep_host *host, uint64_t address)
 {
     uint64_t granule = address & ~(uint64_t)(AGT_WALL_GRANULE - 1);

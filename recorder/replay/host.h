@@ -30,8 +30,9 @@ struct rep_host {
     struct rep_span *programs; /* with a wall: what of that is the program's */
     size_t program_count;
     uint8_t *regions[DBI_REGIONS_MAX];
-    struct agt_wait wait; /* for the supervisor's turn */
-    int load_fd;          /* /proc/loadavg, or negative */
+    uint64_t region_at[DBI_REGIONS_MAX]; /* where they are in the replayee; 0: not there yet */
+    struct agt_wait wait;                /* for the supervisor's turn */
+    int load_fd;                         /* /proc/loadavg, or negative */
     unsigned processors;
     uint64_t load_next; /* TSC: time to look at it again */
 };
@@ -50,6 +51,11 @@ void rep_host_stop(struct rep_host *host);
  */
 int rep_host_probe_start(struct rep_host *host, struct rep_host *probe,
                          const volatile sig_atomic_t *flag);
+
+/* Likewise a *branch*: it stands where the replayee stands, answers the same commands, and shares
+ * all but the context with it. */
+int rep_host_branch_start(struct rep_host *host, struct rep_host *branch,
+                          const volatile sig_atomic_t *flag);
 void rep_host_probe_stop(struct rep_host *probe);
 
 /* In the child: installs the listener and sends it, or why there is none. Whether there is one. */
@@ -85,6 +91,11 @@ struct rep_room {
 
 /* The same for a region of the code cache: alone in its granule if there is a wall. */
 uint64_t rep_host_place_region(struct rep_host *host, uint64_t near);
+
+/* Whether [start, +bytes) is user space in which nothing of ours is; and that nothing of ours will
+ * be there from now on: 0 or -ENOMEM. */
+bool rep_host_is_free(const struct rep_host *host, uint64_t start, uint64_t bytes);
+int rep_host_take(struct rep_host *host, uint64_t start, uint64_t end);
 
 /* With a wall: whether memory that the program ever uses is in the granule of `address`, so that
  * nothing of ours is there or ever will be. */

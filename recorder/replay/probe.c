@@ -236,16 +236,18 @@ static int can_probe(struct rep_host *host)
     return rep_listener_check(host);
 }
 
-int rep_host_probe_start(struct rep_host *host, struct rep_host *probe,
-                         const volatile sig_atomic_t *flag)
+static int copy_start(struct rep_host *host, struct rep_host *probe, uint64_t what,
+                      const volatile sig_atomic_t *flag)
 {
     int err = can_probe(host);
     if (err)
         return err;
     memcpy(host->probe_ctx, host->ctx, AGT_PROBE_BYTES);
+    rep_turn_give(&host->turn, host->probe_ctx);
     host->probe_ctx->mail.turn = 0;
-    host->probe_ctx->is_probe = 1;
+    host->probe_ctx->is_probe = what == AGT_FORK_PROBE;
     host->turn.command = AGT_CMD_FORK;
+    host->turn.cargs[0] = what;
     probe->pidfd = -1;
     rep_host_send(host);
     err = clone_pass(host, flag);
@@ -260,6 +262,18 @@ int rep_host_probe_start(struct rep_host *host, struct rep_host *probe,
     if (err)
         rep_host_probe_stop(probe);
     return err;
+}
+
+int rep_host_probe_start(struct rep_host *host, struct rep_host *probe,
+                         const volatile sig_atomic_t *flag)
+{
+    return copy_start(host, probe, AGT_FORK_PROBE, flag);
+}
+
+int rep_host_branch_start(struct rep_host *host, struct rep_host *branch,
+                          const volatile sig_atomic_t *flag)
+{
+    return copy_start(host, branch, AGT_FORK_BRANCH, flag);
 }
 
 void rep_host_probe_stop(struct rep_host *probe)

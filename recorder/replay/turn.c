@@ -26,6 +26,7 @@
 /* The fields of a turn that the supervisor decides. */
 #define ORDER_FIELDS(FIELD)                                                                        \
     FIELD(careful)                                                                                 \
+    FIELD(is_live)                                                                                 \
     FIELD(limit)                                                                                   \
     FIELD(time_base)                                                                               \
     FIELD(stop_pc)                                                                                 \

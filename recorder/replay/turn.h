@@ -35,6 +35,7 @@ struct rep_turn {
     /* ---- what the supervisor alone decides ---- */
     uint32_t command;
     uint32_t careful;
+    uint32_t is_live;
     uint64_t cargs[4];
     uint64_t limit, time_base;
     uint64_t stop_pc;

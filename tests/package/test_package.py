@@ -62,6 +62,7 @@ usr/share/doc/wetdbg/docs/architecture/model.md
 usr/share/doc/wetdbg/docs/architecture/proof.md
 usr/share/doc/wetdbg/docs/architecture/recording.md
 usr/share/doc/wetdbg/docs/architecture/slices.md
+usr/share/doc/wetdbg/docs/architecture/switching.md
 usr/share/doc/wetdbg/docs/format.md
 usr/share/doc/wetdbg/docs/glossary.md
 usr/share/doc/wetdbg/docs/library.md

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Runs that no recording tells, and copies of the replayee that take one.
+ *
+ * A *branch* is a copy that stands where the replayee stands. It has memory and a context of its
+ * own; code cache, queue, log and tasks are those of the replayee, which stands still meanwhile. So
+ * what is translated for a branch is there for the next one, too, if the replayee has the same code
+ * in that place: each page of code is asked of both processes, which also has the replayee guard
+ * it. Of pages that differ the translations are forgotten when the branch ends. (What a branch
+ * forgets comes back by itself.)
+ *
+ * What it takes from the supervisor's side is a second set of the engine's books: those that belong
+ * to the replayee are put aside, and taken out again at the end.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/once.h"
+#include "common/page.h"
+#include "recorder/event/ops.h"
+#include "recorder/feed/feed.h"
+#include "recorder/replay/engine_priv.h"
+#include <wetdbg/errors.h>
+
+struct rep_branch {
+    struct rep_engine trunk; /* the engine's books of the replayee */
+    struct agt_task *tasks;  /* the replayee's, as they were: EVQ_TASKS_MAX */
+    struct wd_buf pages;     /* u64: of code that the replayee does not have so */
+};
+
+/* ---- what a live program has come to ---- */
+
+/* The running task's registers as they are, but for what a recorder makes of them. */
+static void regs_found(const struct rep_engine *engine, struct evq_regs *regs)
+{
+    const struct rep_turn *turn = &engine->host.turn;
+    const struct agt_task *tasks = (const struct agt_task *)(engine->host.shm + AGT_TASKS_OFF);
+    wd_once_copy(regs, &tasks[turn->task].regs, sizeof(*regs)); /* segments */
+    for (unsigned i = 0; i < 16; i++)
+        regs->r[evq_reg_of_gpr[i]] = turn->gpr[i];
+    regs->r[EVQ_RIP] = turn->rip;
+    regs->r[EVQ_EFLAGS] = turn->rflags;
+    regs->r[EVQ_FS_BASE] = turn->fs_base;
+    regs->r[EVQ_GS_BASE] = turn->gs_base;
+}
+
+/* What EVQ_SYSCALL_ENTER says that the agent does. */
+static void regs_enter_call(struct evq_regs *regs)
+{
+    regs->r[EVQ_ORIG_RAX] = regs->r[EVQ_RAX];
+    regs->r[EVQ_RAX] = (uint64_t)-ENOSYS;
+    regs->r[EVQ_RCX] = UINT64_MAX;
+    regs->r[EVQ_R11] = regs->r[EVQ_EFLAGS] = 0x246;
+}
+
+static struct rep_met met_now(const struct rep_engine *engine)
+{
+    const struct rep_turn *turn = &engine->host.turn;
+    struct rep_met met = {
+        .kind = (enum evq_kind)turn->args[0], .task = turn->task, .time = rep_engine_time(engine)};
+    regs_found(engine, &met.regs);
+    if (met.kind == EVQ_SYSCALL_ENTER)
+        regs_enter_call(&met.regs);
+    else if (met.kind == EVQ_TRAP)
+        met.trap = (uint32_t)turn->args[1];
+    else {
+        met.signo = (int)turn->fault.signo;
+        met.code = (int64_t)turn->fault.code;
+        met.address = turn->fault.address;
+    }
+    return met;
+}
+
+bool rep_engine_is_free(const struct rep_engine *engine, uint64_t start, uint64_t bytes)
+{
+    return rep_host_is_free(&engine->host, start, bytes);
+}
+
+/* Whether the op maps nothing where something of ours is, or will be from now on. */
+static int room_check(struct rep_engine *engine, const struct evq_op *op)
+{
+    bool is_move = op->op == EVQ_OP_REMAP;
+    uint64_t start = is_move ? op->remap.to : op->map.start;
+    uint64_t bytes = is_move ? op->remap.to_size : op->map.size;
+    if (op->op != EVQ_OP_MAP && !is_move)
+        return 0;
+    if (!rep_host_is_free(&engine->host, start, bytes))
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "memory at %#llx, where the process that replays has its own",
+                           (unsigned long long)start);
+    return rep_host_take(&engine->host, start, start + bytes);
+}
+
+/* What was appended comes of what the program says; nobody else looks at it again. */
+static int appended_check(struct rep_engine *engine)
+{
+    const struct wd_buf *spare = &engine->spare;
+    int err = spare->size_bytes ? 0
+                                : wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                                              "the program came to an event that has no entry");
+    for (size_t at = 0; !err && at < spare->size_bytes;) {
+        const struct evq_entry *entry = (const struct evq_entry *)(spare->data + at);
+        err = evq_entry_check(entry, spare->size_bytes - at);
+        for (const struct evq_op *op = NULL; !err && (op = evq_op_next(entry, op));)
+            err = room_check(engine, op);
+        at += err ? 0 : entry->bytes;
+    }
+    return err;
+}
+
+int rep_on_met(struct rep_engine *engine)
+{
+    const struct rep_source *source = engine->source;
+    int err = rep_log_drain(engine);
+    const struct rep_turn *turn = &engine->host.turn;
+    uint64_t kind = turn->args[0];
+    bool is_known = kind == EVQ_SYSCALL_ENTER || kind == EVQ_TRAP || kind == EVQ_FAULT;
+    if (!err && (!source->met || !turn->is_live || !is_known || turn->task >= EVQ_TASKS_MAX))
+        err = rep_damaged("event");
+    if (err)
+        return err;
+    struct rep_met met = met_now(engine);
+    err = source->met(source->arg, &met, &engine->spare);
+    if (!err)
+        err = appended_check(engine);
+    return err ? err : rep_batch_give(engine);
+}
+
+/* ---- branches ---- */
+
+/* Makes `host` be about the process that `from` is about. */
+static void process_take(struct rep_host *host, const struct rep_host *from)
+{
+    host->pid = from->pid;
+    host->pidfd = from->pidfd;
+    host->ctx = from->ctx;
+    host->turn = from->turn;
+}
+
+/* The branch's and the replayee's process change places. */
+static void process_swap(struct rep_engine *engine)
+{
+    struct rep_host was = engine->host, *other = &engine->branch->trunk.host;
+    process_take(&engine->host, other);
+    process_take(other, &was);
+}
+
+/* A command to the replayee, while there is a branch, and then to that; else to the replayee. */
+int rep_branch_command(struct rep_engine *engine, uint32_t command, uint64_t a, uint64_t b,
+                       uint64_t c, uint64_t *reply)
+{
+    uint64_t replayees = 0;
+    if (!engine->branch)
+        return rep_command(engine, command, a, b, c, reply);
+    process_swap(engine);
+    int err = rep_command(engine, command, a, b, c, &replayees);
+    process_swap(engine);
+    if (!err)
+        err = rep_command(engine, command, a, b, c, reply);
+    if (!err && replayees != *reply)
+        err = rep_damaged("answer");
+    return err;
+}
+
+int rep_branch_fetch(struct rep_engine *engine, uint64_t address, uint8_t *page, unsigned *flags)
+{
+    uint8_t replayees[WD_PAGE];
+    unsigned flags_there = 0;
+    process_swap(engine);
+    int there = rep_page_ask(engine, address, replayees, &flags_there);
+    process_swap(engine);
+    int here = there < 0 ? there : rep_page_ask(engine, address, page, flags);
+    if (here)
+        return here;
+    bool is_same = !there && *flags == flags_there && !memcmp(page, replayees, WD_PAGE);
+    return is_same ? 0 : wd_buf_append_u64(&engine->branch->pages, address);
+}
+
+static void branch_free(struct rep_branch *branch)
+{
+    free(branch->tasks);
+    wd_buf_fini(&branch->pages);
+    free(branch);
+}
+
+static struct rep_branch *branch_new(void)
+{
+    struct rep_branch *branch = calloc(1, sizeof(*branch));
+    if (!branch)
+        return NULL;
+    branch->tasks =
+        aligned_alloc(_Alignof(struct agt_task), EVQ_TASKS_MAX * sizeof(*branch->tasks));
+    if (branch->tasks)
+        return branch;
+    free(branch);
+    return NULL;
+}
+
+static struct agt_task *tasks_shared(const struct rep_engine *engine)
+{
+    return (struct agt_task *)(engine->host.shm + AGT_TASKS_OFF);
+}
+
+static void tasks_restore(struct rep_engine *engine)
+{
+    const struct agt_task *kept = engine->branch->tasks;
+    struct agt_task *shared = tasks_shared(engine);
+    size_t used = offsetof(struct agt_task, xsave) + engine->host.xsave_bytes;
+    for (unsigned i = 0; i < EVQ_TASKS_MAX; i++) {
+        if (kept[i].live)
+            memcpy(&shared[i], &kept[i], used);
+        else
+            shared[i].live = 0;
+    }
+}
+
+int rep_engine_branch(struct rep_engine *engine)
+{
+    struct rep_host copy;
+    if (engine->branch || engine->mode != DBI_PLAIN || engine->host.turn.stop_pc)
+        return wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process cannot go another way now");
+    struct rep_branch *branch = branch_new();
+    if (!branch)
+        return -ENOMEM;
+    int err = rep_log_drain(engine);
+    if (!err)
+        err = rep_jumps_take(engine);
+    if (!err)
+        rep_tasks_copy(&engine->host, branch->tasks);
+    if (!err)
+        err = rep_host_branch_start(&engine->host, &copy, engine->flag);
+    if (err) {
+        branch_free(branch);
+        return err;
+    }
+    branch->trunk = *engine;
+    engine->branch = branch;
+    engine->host = copy;
+    engine->batch = engine->spare = (struct wd_buf){0};
+    engine->batch_at = 0;
+    engine->place_goal = engine->place_cap = REP_NEVER;
+    engine->host.turn.queue_head_bytes = engine->host.turn.queue_tail_bytes = 0;
+    return 0;
+}
+
+/* The books are the replayee's again; buffers and room are of both. */
+static void books_restore(struct rep_engine *engine)
+{
+    struct rep_engine was = *engine;
+    *engine = was.branch->trunk;
+    engine->host = was.host;
+    process_take(&engine->host, &was.branch->trunk.host);
+    engine->flag = was.flag;
+    engine->memory = was.memory;
+    engine->log = was.log;
+    engine->views = was.views;
+    engine->tasks = was.tasks;
+    engine->expected = was.expected;
+}
+
+static int pages_forget(struct rep_engine *engine, const struct wd_buf *pages)
+{
+    int err = 0;
+    for (size_t at = 0; !err && at < pages->size_bytes; at += sizeof(uint64_t)) {
+        uint64_t address;
+        memcpy(&address, pages->data + at, sizeof(address));
+        err = dbi_forget(engine->dbi, address, address + WD_PAGE);
+    }
+    return err;
+}
+
+int rep_engine_branch_end(struct rep_engine *engine)
+{
+    struct rep_branch *branch = engine->branch;
+    rep_host_probe_stop(&engine->host);
+    tasks_restore(engine);
+    wd_buf_fini(&engine->batch);
+    wd_buf_fini(&engine->spare);
+    books_restore(engine);
+    const struct wd_buf *batch = &engine->batch;
+    if (engine->batch_at < batch->size_bytes)
+        memcpy(engine->host.shm + AGT_QUEUE_OFF + engine->batch_at, batch->data + engine->batch_at,
+               batch->size_bytes - engine->batch_at);
+    int err = pages_forget(engine, &branch->pages);
+    branch_free(branch);
+    return err;
+}
