@@ -17,7 +17,7 @@ struct cli_option {
     const char *name;  /* without dashes: "json", or NULL */
     char letter;       /* 'o', or 0 */
     const char *value; /* what help calls its value; NULL: it takes none */
-    const char *help;
+    const char *help;  /* NULL: it is not listed, since it is taken for a better refusal only */
 };
 
 struct cli_syntax {

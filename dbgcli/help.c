@@ -10,6 +10,8 @@
 void cli_help_print_options(struct cli_out *out, const struct cli_option *options)
 {
     for (const struct cli_option *o = options; o && (o->name || o->letter); o++) {
+        if (!o->help)
+            continue;
         char *letter = o->letter ? cli_asprintf("-%c", o->letter) : cli_strdup("  ");
         char *name =
             o->name ? cli_asprintf("%s--%s", o->letter ? ", " : "  ", o->name) : cli_strdup("");

@@ -11,19 +11,24 @@ static const struct cli_option options[] = {
     {"thin", 0, NULL, "what computed the values only: no control, no addresses"},
     {"limit", 0, "N", "at most N lines (40); 0: all"},
     {"all", 0, NULL, "every line, also of libraries, and what only called others"},
+    CLI_STATS_OPTION,
+    CLI_GRAPH_OPTIONS,
     {0},
 };
 
 const struct cli_syntax cli_cmd_chop_syntax = {
     .example = "chop --data input:1024 crash",
-    .usage = "SOURCE TARGET [--data|--thin] [--limit N] [--all]",
+    .usage = "SOURCE TARGET [--data|--thin] [--limit N] [--all] [--stats] [--tree]",
     .options = options,
     .next = "more",
     .operands_min = 2,
     .operands_max = 2,
     .details = "What depends on SOURCE and led to TARGET: the instances that the forward slice of\n"
                "the one and the backward slice of the other have in common. Both are named as for\n"
-               "'slice'.",
+               "'slice'. The lines come by the sum of their distances from the source and to the\n"
+               "target, so that those on a short way from the one to the other come first.\n"
+               "Distances are those of first looks of half a million instructions from both\n"
+               "ends; lines that only one of them came to come next, and then the most recent.",
 };
 
 struct chop {
@@ -55,14 +60,17 @@ int cli_chop_to_set(struct cli_session *session, const struct cli_args *args, st
     struct chop chop = {.made.session = session};
     int err = make(&chop, args);
     made->set = chop.made.both;
+    made->near = chop.made.near;
     chop.made.both = NULL;
+    chop.made.near = NULL;
     made->lines = CLI_LINES_UNKNOWN;
     made->seconds = chop.made.seconds;
     free_all(&chop);
     return err;
 }
 
-static int show(const struct chop *chop, struct cli_slice_view *view)
+static int show(const struct chop *chop, struct cli_slice_view *view,
+                const struct cli_slice_manner *manner)
 {
     struct cli_out *out = view->session->out;
     const struct wetdbg_criterion_info *source = wetdbg_criterion_get_info(chop->source);
@@ -72,12 +80,12 @@ static int show(const struct chop *chop, struct cli_slice_view *view)
         fputs("\n-> ", out->stream);
         cli_out_text(out, target->description);
         putc('\n', out->stream);
-        return cli_chop_print(&chop->made, view);
+        return cli_chop_print(&chop->made, view, manner);
     }
     json_t *object = cli_json_object("wetdbg.chop/1");
     cli_json_set(object, "source", cli_json_text(source->text));
     cli_json_set(object, "target", cli_json_text(target->text));
-    int err = cli_chop_to_json(&chop->made, view, object);
+    int err = cli_chop_to_json(&chop->made, view, manner, object);
     if (err)
         json_decref(object);
     else
@@ -88,14 +96,16 @@ static int show(const struct chop *chop, struct cli_slice_view *view)
 int cli_cmd_chop(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     struct chop chop = {.made.session = repl->session};
-    struct cli_slice_view view = {
-        .session = repl->session, .shows_all = cli_args_has(args, "all"), .keeps_rest = true};
+    struct cli_slice_view view = {.session = repl->session, .shows_all = cli_args_has(args, "all")};
+    struct cli_slice_manner manner;
     (void)format;
     int err = cli_slice_view_limit(&view, args);
+    bool is_graph = cli_slice_manner_parse(args, view.limit, &manner);
+    chop.made.keeps_parents = is_graph || manner.has_stats;
     if (!err)
         err = make(&chop, args);
     if (!err)
-        err = show(&chop, &view);
+        err = show(&chop, &view, &manner);
     free_all(&chop);
     return err;
 }

@@ -4,27 +4,32 @@
 #include <stdlib.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/commands/rest.h"
 #include "dbgcli/commands/set_expression.h"
-#include "dbgcli/commands/slice_view.h"
+#include "dbgcli/commands/slice_manner.h"
 #include "dbgcli/commands/slicing.h"
 #include <wetdbg/errors.h>
 
 static const struct cli_option options[] = {
     {"limit", 0, "N", "at most N lines of each (40); 0: all"},
     {"all", 0, NULL, "every line, also of libraries, and what only called others"},
+    CLI_STATS_OPTION,
+    CLI_NO_GRAPH_OPTIONS,
     {0},
 };
 
 const struct cli_syntax cli_cmd_diff_syntax = {
     .example = "diff A B",
-    .usage = "A B [--limit N] [--all]",
+    .usage = "A B [--limit N] [--all] [--stats]",
     .options = options,
+    .next = "more",
     .operands_min = 2,
     .operands_max = 2,
     .details =
         "By line, the instances of a named slice that another one has not, and the other way\n"
         "round. A line of which both have instances, but not the same, says so. Either may\n"
-        "be an expression in quotes: diff A 'B | C'.",
+        "be an expression in quotes: diff A 'B | C'. Lines come as 'show' has them: the nearest\n"
+        "first, as far as distances are known.",
 };
 
 /* Instances that are in one and not in the other, or in both. */
@@ -49,7 +54,9 @@ struct comparison {
     const char *names[2];
     uint64_t instances[2]; /* of each */
     struct part only[2], both;
-    struct keys keys[2]; /* the lines of each */
+    struct keys keys[2];          /* the lines of each */
+    struct cli_nearness *near[2]; /* of each */
+    struct cli_slice_manner manner;
 };
 
 static int make_part(struct comparison *comparison, const struct wetdbg_set *a,
@@ -88,9 +95,9 @@ static int make(struct comparison *comparison)
 {
     struct cli_named_slices *named = comparison->session->named;
     struct wetdbg_set *sets[2] = {NULL, NULL};
-    int err = cli_set_evaluate(named, comparison->names[0], &sets[0]);
+    int err = cli_set_evaluate(named, comparison->names[0], &sets[0], &comparison->near[0]);
     if (!err)
-        err = cli_set_evaluate(named, comparison->names[1], &sets[1]);
+        err = cli_set_evaluate(named, comparison->names[1], &sets[1], &comparison->near[1]);
     if (!err)
         err = make_part(comparison, sets[0], WETDBG_SET_MINUS, sets[1], &comparison->only[0]);
     if (!err)
@@ -137,7 +144,9 @@ static int show_side_text(const struct comparison *comparison, size_t side,
     }
     fprintf(out->stream, ": %" PRIu64 " instances in %" PRIu64 " lines\n", counts->instances,
             counts->lines);
-    return cli_slice_view_print(view);
+    bool is_all;
+    int err = cli_slice_manner_print(view, &comparison->manner, false, &is_all);
+    return err || is_all ? err : cli_slice_view_print(view);
 }
 
 static int show_side_json(const struct comparison *comparison, size_t side,
@@ -146,10 +155,11 @@ static int show_side_json(const struct comparison *comparison, size_t side,
     static const char *const keys[] = {"only_a", "only_b"};
     const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(view->slice);
     json_t *row = json_object();
-    (void)comparison;
     cli_json_set(row, "instances", cli_json_count(counts->instances));
     cli_json_set(row, "line_count", cli_json_count(counts->lines));
     int err = cli_slice_view_to_json(view, row);
+    if (!err)
+        err = cli_slice_manner_to_json(view, &comparison->manner, false, row);
     cli_json_set(object, keys[side], row);
     return err;
 }
@@ -160,6 +170,9 @@ static int show_side(const struct comparison *comparison, size_t side,
 {
     struct cli_slice_view view = *how;
     char *other = cli_asprintf("(%s has others)", comparison->names[!side]);
+    char *title = cli_asprintf("only in %s", comparison->names[side]);
+    view.near = comparison->near[side];
+    view.rest_title = title;
     view.is_shared = is_in_keys;
     view.shared_arg = &comparison->keys[!side];
     view.shared_text = other;
@@ -169,6 +182,7 @@ static int show_side(const struct comparison *comparison, size_t side,
                      : show_side_text(comparison, side, &view);
     cli_slice_view_close(&view);
     free(other);
+    free(title);
     return err;
 }
 
@@ -180,6 +194,7 @@ static int show_text(const struct comparison *comparison, const struct cli_slice
     cli_out_text(out, comparison->names[1]);
     fprintf(out->stream, " %" PRIu64 "; both have %" PRIu64 "\n", comparison->instances[1],
             wetdbg_set_count(comparison->both.set));
+    cli_rest_free(comparison->session);
     int err = show_side(comparison, 0, how, NULL);
     return err ? err : show_side(comparison, 1, how, NULL);
 }
@@ -210,12 +225,17 @@ int cli_cmd_diff(struct cli_repl *repl, const struct cli_args *args, const char 
     (void)format;
     int err = cli_slice_view_limit(&how, args);
     if (!err)
+        err =
+            cli_slice_manner_refuse(args, "a set has no dependences; 'slice' and 'chop' draw them");
+    cli_slice_manner_parse(args, how.limit, &comparison.manner);
+    if (!err)
         err = make(&comparison);
     if (!err)
         err = repl->out->json ? show_json(&comparison, &how) : show_text(&comparison, &how);
     for (size_t i = 0; i < 2; i++) {
         free_part(&comparison.only[i]);
         free(comparison.keys[i].list);
+        cli_nearness_free(comparison.near[i]);
     }
     free_part(&comparison.both);
     return err;

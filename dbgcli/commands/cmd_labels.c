@@ -207,7 +207,7 @@ static int find_edges_of(struct labels *labels, const struct step *step)
     if (err)
         return err;
     labels->now = step->execution;
-    err = cli_slice_run(labels->session, criterion, &how, false, false, &slice);
+    err = cli_slice_run(labels->session, criterion, &how, false, NULL, &slice);
     if (!err)
         err = wetdbg_slice_each_instance(slice, NULL, 0, take_instance, labels);
     wetdbg_slice_free(slice);

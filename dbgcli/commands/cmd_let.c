@@ -8,6 +8,7 @@
 #include "dbgcli/commands/named_slices.h"
 #include "dbgcli/commands/set_expression.h"
 #include "dbgcli/commands/slice_made.h"
+#include "dbgcli/commands/slice_manner.h"
 #include "dbgcli/repl/words.h"
 #include <wetdbg/errors.h>
 
@@ -71,8 +72,7 @@ static int run_form(struct cli_session *session, const char *name, const struct 
                     int (*make)(struct cli_session *, const struct cli_args *, struct cli_made *),
                     const struct value *value, struct cli_made *made)
 {
-    static const char *const shown[] = {"instances", "unfold", "limit", "all",
-                                        "stats",     "tree",   "dot",   "svg"};
+    static const char *const shown[] = {"instances", "unfold", "limit", "all", "stats"};
     struct cli_args args;
     int err = cli_args_parse(&args, name, syntax, value->count - 1, value->words + 1);
     if (err)
@@ -82,6 +82,9 @@ static int run_form(struct cli_session *session, const char *name, const struct 
     for (size_t i = 0; i < sizeof(shown) / sizeof(*shown) && !err; i++)
         if (cli_args_has(&args, shown[i]))
             err = wetdbg_fail(-WETDBG_ERR_USAGE, "let: --%s is for 'show'", shown[i]);
+    if (!err)
+        err = cli_slice_manner_refuse(&args, "a name is for a set, which has no dependences; leave "
+                                             "out 'let' to draw them");
     if (!err)
         err = make(session, &args, made);
     cli_args_fini(&args);
@@ -107,7 +110,7 @@ static int evaluate(struct cli_session *session, const struct value *value, stru
         return run_form(session, first, &cli_cmd_chop_syntax, cli_chop_to_set, value, made);
     if (strcmp(first, "load") == 0)
         return load(session, value, made, how);
-    return cli_set_evaluate(session->named, value->text, &made->set);
+    return cli_set_evaluate(session->named, value->text, &made->set, &made->near);
 }
 
 static void say(struct cli_session *session, const struct cli_named_slice *slice, double seconds)
@@ -143,7 +146,7 @@ static int assign(struct cli_session *session, const char *name, const struct va
     if (err)
         return err;
     struct cli_named_slice *slice =
-        cli_named_slices_set(session->named, name, made.set, how ? how : value->text);
+        cli_named_slices_set(session->named, name, made.set, made.near, how ? how : value->text);
     slice->lines = made.lines;
     free(how);
     say(session, slice, made.seconds);

@@ -17,7 +17,7 @@
 
 static const struct cli_option options[] = {
     {"limit", 0, "N", "at most N lines (40); 0: all"},
-    {"all", 0, NULL, "every line, also of libraries whose source is not here"},
+    {"all", 0, NULL, "every line, also of libraries, and what only called others"},
     {0},
 };
 
@@ -25,6 +25,7 @@ const struct cli_syntax cli_cmd_mark_syntax = {
     .example = "mark good sum.c:12",
     .usage = "[good|bad FILE:LINE|FILE:LINE#K|TIME | clear] [--limit N] [--all]",
     .options = options,
+    .next = "more",
     .operands_max = 2,
     .details = "Says what you found out about a line of the slice, in all of its instances there "
                "(of a bad\n"

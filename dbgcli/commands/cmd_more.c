@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `more`: what the last slice's text left over. */
+#include "dbgcli/commands/rest.h"
 #include "dbgcli/commands/slice_view.h"
 
 static const struct cli_option options[] = {
@@ -13,8 +14,8 @@ const struct cli_syntax cli_cmd_more_syntax = {
     .options = options,
     .next = "more",
     .details =
-        "Further lines of the last slice, chop or named slice that was shown. An empty line after\n"
-        "'slice', 'chop', 'show' and 'more' means it, too.",
+        "Further lines of what was listed last by 'slice', 'chop', 'show', 'diff', 'prune' or\n"
+        "'mark'. An empty line after these and after 'more' means it, too.",
 };
 
 int cli_cmd_more(struct cli_repl *repl, const struct cli_args *args, const char *format)
@@ -22,5 +23,5 @@ int cli_cmd_more(struct cli_repl *repl, const struct cli_args *args, const char 
     uint64_t limit;
     (void)format;
     int err = cli_args_number(args, "limit", CLI_SLICE_LINES, &limit);
-    return err ? err : cli_slice_rest_print(repl->session, limit);
+    return err ? err : cli_rest_print(repl->session, limit);
 }

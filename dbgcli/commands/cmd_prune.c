@@ -4,6 +4,7 @@
 
 #include "dbgcli/commands/origin_place.h"
 #include "dbgcli/commands/pruning.h"
+#include "dbgcli/commands/slice_manner.h"
 #include "dbgcli/commands/slicing.h"
 #include <wetdbg/errors.h>
 
@@ -17,7 +18,8 @@ static const struct cli_option options[] = {
     {"through", 0, "CRITERION", "only what this depends on or what depends on it (several, too)"},
     {"pruned", 0, NULL, "show the lines that are pruned instead"},
     {"limit", 0, "N", "at most N lines (40); 0: all"},
-    {"all", 0, NULL, "every line, also of libraries whose source is not here"},
+    {"all", 0, NULL, "every line, also of libraries, and what only called others"},
+    CLI_NO_GRAPH_OPTIONS,
     {0},
 };
 
@@ -26,9 +28,11 @@ const struct cli_syntax cli_cmd_prune_syntax = {
     .usage = "[--ok CRITERION]... [--wrong CRITERION] [--from SOURCE]... [--through CRITERION]... "
              "[--pruned] [--limit N] [--all]",
     .options = options,
+    .next = "more",
     .details =
-        "The lines of a backward slice, the most suspect ones first, each with its confidence: "
-        "how\n"
+        "The lines of a backward slice, the most suspect ones first and of these the nearest, "
+        "each\n"
+        "with its confidence: how "
         "far what is known to be right tells that its values are right. 0: any of the values that\n"
         "the line has computed in this run would do, or nothing right depends on it; 1: only the\n"
         "value that it had fits, and the line is left out. What is right is, if nothing is said,\n"
@@ -72,7 +76,7 @@ static int slice_to_set(struct cli_session *session, const struct wetdbg_criteri
 {
     const struct wetdbg_slice_options how = {.kinds = WETDBG_SLICE_FULL};
     struct wetdbg_slice *slice;
-    int err = cli_slice_run(session, criterion, &how, is_forward, false, &slice);
+    int err = cli_slice_run(session, criterion, &how, is_forward, NULL, &slice);
     if (err)
         return err;
     err = wetdbg_set_of_slice(slice, set);
@@ -128,6 +132,8 @@ int cli_cmd_prune(struct cli_repl *repl, const struct cli_args *args, const char
     const char *wrong = cli_args_value(args, "wrong");
     (void)format;
     int err = cli_args_number(args, "limit", repl->out->json ? 0 : LIMIT_DEFAULT, &view.limit);
+    if (!err)
+        err = cli_slice_manner_refuse(args, "it ranks lines; 'slice backward' draws them");
     if (!err && wrong)
         err = take_wrong(session, wrong);
     if (!err)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "dbgcli/commands/set_expression.h"
-#include "dbgcli/commands/slice_view.h"
+#include "dbgcli/commands/slice_manner.h"
 #include "dbgcli/commands/slicing.h"
 #include "dbgcli/repl/words.h"
 #include <wetdbg/errors.h>
@@ -14,31 +14,47 @@ static const struct cli_option options[] = {
     {"unfold", 0, NULL, "with --instances, each one, not those of an instruction as one row"},
     {"limit", 0, "N", "at most N lines (40) and, unfolded, at most N instances of each; 0: all"},
     {"all", 0, NULL, "every line, also of libraries, and what only called others"},
+    CLI_STATS_OPTION,
+    CLI_NO_GRAPH_OPTIONS,
     {0},
 };
 
 const struct cli_syntax cli_cmd_show_syntax = {
     .example = "show A & B",
-    .usage = "NAME|EXPRESSION [--instances] [--limit N] [--all]",
+    .usage = "NAME|EXPRESSION [--instances] [--limit N] [--all] [--stats]",
     .options = options,
     .next = "more",
     .operands_min = 1,
     .operands_max = CLI_OPERANDS_ANY,
-    .details = "The lines of a slice that 'let' named, or of several: 'A & B' is what both have,\n"
-               "'A | B' what either has, 'A - B' what A has and B has not; parentheses group.",
+    .details =
+        "The lines of a slice that 'let' named, or of several: 'A & B' is what both have,\n"
+        "'A | B' what either has, 'A - B' what A has and B has not; parentheses group.\n"
+        "A set has no distances of its own. What this session sliced or chopped keeps those\n"
+        "that its first look told, and lines come by them: of 'A | B' by the nearer one, of\n"
+        "'A & B' by the sum, of 'A - B' as A has them. What a file brought has none: there the\n"
+        "most recent line comes first.",
 };
 
-static int show_text(struct cli_slice_view *view, const char *text)
+static int show_text(struct cli_slice_view *view, const struct cli_slice_manner *manner,
+                     const char *text)
 {
+    bool is_all;
     const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(view->slice);
     cli_out_text(view->session->out, text);
     fprintf(view->session->out->stream,
             ": %" PRIu64 " instances of %" PRIu64 " instructions in %" PRIu64 " lines (%.2f s)\n",
             counts->instances, counts->statements, counts->lines, counts->seconds);
+    int err = cli_slice_manner_print(view, manner, false, &is_all);
+    if (err || is_all)
+        return err;
+    fputs(view->near ? "(the nearest first, as far as distances are known)\n"
+                     : "(the most recent first: no distances are known)\n",
+          view->session->out->stream);
     return cli_slice_view_print(view);
 }
 
-static int show_json(struct cli_slice_view *view, const char *text)
+static int show_json(struct cli_slice_view *view, const struct cli_slice_manner *manner,
+                     const char *text)
 {
     const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(view->slice);
     json_t *object = cli_json_object("wetdbg.show/1");
@@ -48,6 +64,8 @@ static int show_json(struct cli_slice_view *view, const char *text)
     cli_json_set(object, "line_count", cli_json_count(counts->lines));
     cli_json_set(object, "seconds", json_real(counts->seconds));
     int err = cli_slice_view_to_json(view, object);
+    if (!err)
+        err = cli_slice_manner_to_json(view, manner, false, object);
     if (err)
         json_decref(object);
     else
@@ -55,7 +73,8 @@ static int show_json(struct cli_slice_view *view, const char *text)
     return err;
 }
 
-static int show(struct cli_slice_view *view, const struct wetdbg_set *set, const char *text)
+static int show(struct cli_slice_view *view, const struct cli_slice_manner *manner,
+                const struct wetdbg_set *set, const char *text)
 {
     struct wetdbg_slice *slice;
     int err = cli_slice_of_set(view->session, set, &slice);
@@ -63,7 +82,8 @@ static int show(struct cli_slice_view *view, const struct wetdbg_set *set, const
         return err;
     err = cli_slice_view_open(view, slice);
     if (!err)
-        err = view->session->out->json ? show_json(view, text) : show_text(view, text);
+        err = view->session->out->json ? show_json(view, manner, text)
+                                       : show_text(view, manner, text);
     cli_slice_view_close(view);
     wetdbg_slice_free(slice);
     return err;
@@ -76,18 +96,25 @@ int cli_cmd_show(struct cli_repl *repl, const struct cli_args *args, const char 
         .has_instances = cli_args_has(args, "instances"),
         .unfolds = cli_args_has(args, "unfold"),
         .shows_all = cli_args_has(args, "all"),
-        .keeps_rest = true,
     };
+    struct cli_slice_manner manner;
+    struct cli_nearness *near;
     struct wetdbg_set *set;
     (void)format;
     int err = cli_slice_view_limit(&view, args);
+    if (!err)
+        err =
+            cli_slice_manner_refuse(args, "a set has no dependences; 'slice' and 'chop' draw them");
     if (err)
         return err;
+    cli_slice_manner_parse(args, view.limit, &manner);
     char *text = cli_words_join(args->operands, args->operand_count);
-    err = cli_set_evaluate(repl->session->named, text, &set);
+    err = cli_set_evaluate(repl->session->named, text, &set, &near);
     if (!err) {
-        err = show(&view, set, text);
+        view.near = near;
+        err = show(&view, &manner, set, text);
         wetdbg_set_free(set);
+        cli_nearness_free(near);
     }
     free(text);
     return err;

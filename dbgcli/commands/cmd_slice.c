@@ -7,12 +7,10 @@
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/origin_place.h"
 #include "dbgcli/commands/slice_against.h"
-#include "dbgcli/commands/slice_drawing.h"
 #include "dbgcli/commands/slice_initials.h"
 #include "dbgcli/commands/slice_made.h"
+#include "dbgcli/commands/slice_manner.h"
 #include "dbgcli/commands/slice_reached.h"
-#include "dbgcli/commands/slice_stats.h"
-#include "dbgcli/commands/slice_tree.h"
 #include "dbgcli/commands/slice_view.h"
 #include "dbgcli/commands/slicing.h"
 #include "dbgcli/nav/place.h"
@@ -28,9 +26,7 @@ static const struct cli_option options[] = {
     {"limit", 0, "N", "at most N lines (40) and, unfolded, at most N instances of each; 0: all"},
     {"all", 0, NULL, "every line, also of libraries, and what only called others"},
     {"stats", 0, NULL, "how many instances by kind, module and function, in place of lines"},
-    {"tree", 0, NULL, "as a tree of what gave something to what, which 'expand N' unfolds"},
-    {"dot", 0, "FILE", "also write the nearest lines (60, --limit N) as a graph for Graphviz"},
-    {"svg", 0, "FILE", "... and as Graphviz draws it"},
+    CLI_GRAPH_OPTIONS,
     CLI_AGAINST_OPTIONS,
     {"from-write", 0, NULL,
      "of output, from the call that wrote it; else from its buffer's filling"},
@@ -50,8 +46,11 @@ const struct cli_syntax cli_cmd_slice_syntax = {
     .operands_max = 2,
     .details =
         "Backward: which executed instructions made a value what it is, by source line, the\n"
-        "nearest first. Forward: which ones depend on it, earliest first, and what of the output\n"
-        "they came to. Both: the two together, most recent first, without distances.\n"
+        "nearest first. Forward: which ones depend on it, the nearest to it first, and what of "
+        "the\n"
+        "output they came to. Both: the two together, a line as near as either way says. What "
+        "only\n"
+        "copies a value is as near as who uses the copy.\n"
         "CRITERION is one of\n"
         "  crash                       what the signal that ended the run was due to\n"
         "  exit                        the exit status\n"
@@ -81,13 +80,6 @@ struct request {
     struct wetdbg_slice_options how;
 };
 
-/* How it is shown, but for what struct cli_slice_view says. */
-struct manner {
-    bool has_stats, is_tree;
-    const char *dot_path, *svg_path; /* or NULL */
-    size_t drawn;                    /* nodes at most; 0: all */
-};
-
 /* What came of it. */
 struct answer {
     enum direction direction;
@@ -96,7 +88,8 @@ struct answer {
     struct wetdbg_set *set;                  /* of both */
     struct wetdbg_slice *joined;             /* that set */
     struct wetdbg_slice *shown;              /* one of the three */
-    struct wetdbg_slice *look;               /* a first one, for people who look back; or NULL */
+    struct wetdbg_slice *looks[2];           /* first ones back and ahead, for people; or NULL */
+    struct cli_nearness *near;               /* what these tell */
     uint64_t unknown_calls;
     double seconds;
 };
@@ -149,7 +142,9 @@ static int parse(const struct cli_args *args, struct request *request)
 
 static void free_slices(struct answer *answer)
 {
-    wetdbg_slice_free(answer->look);
+    wetdbg_slice_free(answer->looks[0]);
+    wetdbg_slice_free(answer->looks[1]);
+    cli_nearness_free(answer->near);
     wetdbg_slice_free(answer->joined);
     wetdbg_slice_free(answer->backward);
     wetdbg_slice_free(answer->forward);
@@ -185,35 +180,58 @@ static void count(struct answer *answer, const struct wetdbg_slice *slice)
     answer->seconds += counts->seconds;
 }
 
-static int make(struct cli_session *session, const struct request *request, bool shows_lines,
-                struct answer *answer)
+/* First looks, each way that is asked for. Nothing comes after the end of the run. */
+static int look(struct cli_session *session, const struct request *request, struct answer *answer)
 {
-    *answer = (struct answer){.direction = request->direction};
-    int err = cli_slice_criterion(session, request->text, request->from_write, &answer->criterion);
-    if (err)
-        return err;
-    if (shows_lines && request->direction == BACKWARD && !request->how.record_parents &&
-        !session->out->json)
-        err = cli_slice_look(session, answer->criterion, &request->how, &answer->look);
-    if (!err && answer->look)
-        err = cli_slice_run_behind(session, answer->criterion, &request->how, answer->look,
-                                   &answer->backward);
-    else if (!err && request->direction != FORWARD)
-        err = cli_slice_run(session, answer->criterion, &request->how, false, false,
+    int err = 0;
+    if (request->direction != FORWARD)
+        err = cli_slice_look(session, answer->criterion, &request->how, false, &answer->looks[0]);
+    if (!err && request->direction != BACKWARD)
+        err = cli_slice_look(session, answer->criterion, &request->how, true, &answer->looks[1]);
+    if (err == -WETDBG_ERR_NOT_FOUND && answer->looks[0])
+        err = 0;
+    struct cli_nearness *back = cli_nearness_of(answer->looks[0]);
+    struct cli_nearness *ahead = cli_nearness_of(answer->looks[1]);
+    answer->near = cli_nearness_combine(back, WETDBG_SET_OR, ahead);
+    cli_nearness_free(back);
+    cli_nearness_free(ahead);
+    return err;
+}
+
+static int slice(struct cli_session *session, const struct request *request, struct answer *answer)
+{
+    int err = 0;
+    if (request->direction != FORWARD)
+        err = cli_slice_run(session, answer->criterion, &request->how, false, answer->looks[0],
                             &answer->backward);
     if (!err && request->direction != BACKWARD)
-        err = cli_slice_run(session, answer->criterion, &request->how, true,
-                            shows_lines && request->direction != BOTH, &answer->forward);
+        err = cli_slice_run(session, answer->criterion, &request->how, true, answer->looks[1],
+                            &answer->forward);
     if (err == -WETDBG_ERR_NOT_FOUND && answer->backward)
         err = 0; /* nothing comes after it */
     answer->shown = answer->backward ? answer->backward : answer->forward;
     if (!err && request->direction == BOTH)
         err = join(session, answer);
+    return err;
+}
+
+static int make(struct cli_session *session, const struct request *request, struct answer *answer)
+{
+    *answer = (struct answer){.direction = request->direction};
+    int err = cli_slice_criterion(session, request->text, request->from_write, &answer->criterion);
+    if (err)
+        return err;
+    if (!request->how.record_parents && !session->out->json)
+        err = look(session, request, answer);
+    if (!err)
+        err = slice(session, request, answer);
     if (err) {
         free_slices(answer);
         wetdbg_criterion_free(answer->criterion);
         return err;
     }
+    if (request->how.record_parents)
+        answer->near = cli_nearness_of(answer->shown);
     count(answer, answer->backward);
     count(answer, answer->forward);
     count(answer, answer->joined);
@@ -227,11 +245,13 @@ int cli_slice_to_set(struct cli_session *session, const struct cli_args *args,
     struct answer answer;
     int err = parse(args, &request);
     if (!err)
-        err = make(session, &request, false, &answer);
+        err = make(session, &request, &answer);
     if (err)
         return err;
     made->set = answer.set;
+    made->near = answer.near;
     answer.set = NULL;
+    answer.near = NULL;
     if (!made->set)
         err = wetdbg_set_of_slice(answer.shown, &made->set);
     made->lines = wetdbg_slice_get_counts(answer.shown)->lines;
@@ -242,6 +262,25 @@ int cli_slice_to_set(struct cli_session *session, const struct cli_args *args,
 }
 
 /* ---- text ---- */
+
+static wetdbg_time looked_to(const struct wetdbg_slice *look)
+{
+    return look ? wetdbg_slice_get_counts(look)->looked_to : 0;
+}
+
+/* Which instances have distances, if not all have. */
+static void print_looked(const struct answer *answer, FILE *to)
+{
+    wetdbg_time since = looked_to(answer->looks[0]), until = looked_to(answer->looks[1]);
+    if (!since && !until)
+        return;
+    fputs("(the nearest first, of those ", to);
+    if (since)
+        fprintf(to, "since time %" PRIu64, since);
+    if (until)
+        fprintf(to, "%sup to time %" PRIu64, since ? " and " : "", until);
+    fprintf(to, "; then the %s)\n", answer->direction == FORWARD ? "earliest" : "most recent");
+}
 
 static void print_counts(const struct cli_session *session, const struct answer *answer)
 {
@@ -260,42 +299,16 @@ static void print_counts(const struct cli_session *session, const struct answer 
         fprintf(to,
                 "(approximate: what %" PRIu64 " system call%s read is not known, no signature)\n",
                 answer->unknown_calls, answer->unknown_calls == 1 ? "" : "s");
-    wetdbg_time looked_to = answer->look ? wetdbg_slice_get_counts(answer->look)->looked_to : 0;
-    if (looked_to)
-        fprintf(to, "(the nearest first, of those since time %" PRIu64 "; then the most recent)\n",
-                looked_to);
-}
-
-/* The graph, as a tree and in files. Text has the tree, JSON all links. */
-static int show_graph(const struct cli_slice_view *view, const struct manner *manner,
-                      json_t *object)
-{
-    struct cli_session *session = view->session;
-    struct cli_slice_graph *graph;
-    if (!manner->is_tree && !manner->dot_path && !manner->svg_path)
-        return 0;
-    int err = cli_slice_graph_make(session, view->slice, view->shows_all || object, &graph);
-    if (err)
-        return err;
-    if (manner->dot_path || manner->svg_path)
-        err = cli_slice_draw(session, graph, manner->drawn, manner->dot_path, manner->svg_path);
-    if (!err && manner->is_tree && object)
-        cli_json_set(object, "links", cli_slice_graph_json(graph));
-    if (!err && manner->is_tree && !object)
-        cli_slice_tree_show(session, graph);
-    else
-        cli_slice_graph_free(graph);
-    return err;
+    print_looked(answer, to);
 }
 
 static int print_body(struct cli_slice_view *view, const struct answer *answer,
-                      const struct manner *manner)
+                      const struct cli_slice_manner *manner)
 {
     struct cli_session *session = view->session;
-    int err = show_graph(view, manner, NULL);
-    if (!err && manner->has_stats)
-        err = cli_slice_stats_print(session, view->slice, answer->direction != BOTH, view->limit);
-    if (err || manner->has_stats || manner->is_tree)
+    bool is_all;
+    int err = cli_slice_manner_print(view, manner, answer->direction != BOTH, &is_all);
+    if (err || is_all)
         return err;
     err = cli_slice_view_print(view);
     if (err)
@@ -308,7 +321,7 @@ static int print_body(struct cli_slice_view *view, const struct answer *answer,
 }
 
 static int print_text(struct cli_slice_view *view, const struct answer *answer,
-                      const struct manner *manner)
+                      const struct cli_slice_manner *manner)
 {
     struct cli_out *out = view->session->out;
     const struct wetdbg_criterion_info *info = wetdbg_criterion_get_info(answer->criterion);
@@ -348,7 +361,7 @@ static json_t *json_of_birth(struct cli_slice_view *view, const struct wetdbg_cr
 }
 
 static int print_json(struct cli_slice_view *view, const struct answer *answer,
-                      const struct manner *manner)
+                      const struct cli_slice_manner *manner)
 {
     struct cli_session *session = view->session;
     const struct wetdbg_criterion_info *info = wetdbg_criterion_get_info(answer->criterion);
@@ -371,13 +384,7 @@ static int print_json(struct cli_slice_view *view, const struct answer *answer,
     cli_json_set(object, "seconds", json_real(answer->seconds));
     int err = cli_slice_view_to_json(view, object);
     if (!err)
-        err = show_graph(view, manner, object);
-    json_t *stats;
-    if (!err && manner->has_stats) {
-        err = cli_slice_stats_json(view->slice, answer->direction != BOTH, &stats);
-        if (!err)
-            cli_json_set(object, "stats", stats);
-    }
+        err = cli_slice_manner_to_json(view, manner, answer->direction != BOTH, object);
     cli_json_set(object, "initials", cli_slice_initials_json(session, back));
     cli_json_set(object, "start", cli_slice_start_json(session, back));
     if (answer->direction != BACKWARD)
@@ -407,25 +414,16 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
         .has_instances = cli_args_has(args, "instances"),
         .unfolds = cli_args_has(args, "unfold"),
         .shows_all = cli_args_has(args, "all"),
-        .keeps_rest = true,
     };
-    struct manner manner = {
-        .drawn = CLI_DRAWING_NODES,
-        .has_stats = cli_args_has(args, "stats"),
-        .is_tree = cli_args_has(args, "tree"),
-        .dot_path = cli_args_value(args, "dot"),
-        .svg_path = cli_args_value(args, "svg"),
-    };
+    struct cli_slice_manner manner;
     struct request request;
     struct answer answer;
     (void)format;
     int err = parse(args, &request);
     if (!err)
         err = cli_slice_view_limit(&view, args);
-    if (cli_args_has(args, "limit"))
-        manner.drawn = (size_t)view.limit;
     if (!err)
-        err = make(session, &request, true, &answer);
+        err = make(session, &request, &answer);
     if (err)
         return err;
     struct cli_against *against;
@@ -436,15 +434,11 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
         wetdbg_criterion_free(answer.criterion);
         return err;
     }
-    view.against = against;
-    view.keeps_rest = !against;
+    cli_slice_manner_parse(args, view.limit, &manner);
     remember(session, &request, &answer);
-    view.look = answer.look;
-    if (request.how.record_parents && request.direction == BACKWARD)
-        view.look = answer.shown;
+    view.against = against;
+    view.near = answer.near;
     err = cli_slice_view_open(&view, answer.shown);
-    if (!err)
-        cli_against_sort(against, view.order, view.order_count);
     if (!err)
         err = repl->out->json ? print_json(&view, &answer, &manner)
                               : print_text(&view, &answer, &manner);

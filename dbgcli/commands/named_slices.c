@@ -31,8 +31,10 @@ struct cli_named_slices *cli_named_slices_new(struct wetdbg *wet, const char *we
 static void empty(struct cli_named_slice *slice)
 {
     wetdbg_set_free(slice->set);
+    cli_nearness_free(slice->near);
     free(slice->how);
     slice->set = NULL;
+    slice->near = NULL;
     slice->how = NULL;
 }
 
@@ -102,7 +104,8 @@ static struct cli_named_slice *insert(struct cli_named_slices *named, const char
 }
 
 struct cli_named_slice *cli_named_slices_set(struct cli_named_slices *named, const char *name,
-                                             struct wetdbg_set *set, const char *how)
+                                             struct wetdbg_set *set, struct cli_nearness *near,
+                                             const char *how)
 {
     struct cli_named_slice *slice = known(named, name);
     char *own_how = cli_strdup(how);
@@ -110,6 +113,7 @@ struct cli_named_slice *cli_named_slices_set(struct cli_named_slices *named, con
         slice = insert(named, name);
     empty(slice);
     slice->set = set;
+    slice->near = near;
     slice->how = own_how;
     slice->lines = CLI_LINES_UNKNOWN;
     slice->is_saved = false;
@@ -132,7 +136,7 @@ static int load(struct cli_named_slices *named, const char *name, struct cli_nam
     free(path);
     if (err)
         return err;
-    *loaded = cli_named_slices_set(named, name, set, how);
+    *loaded = cli_named_slices_set(named, name, set, NULL, how);
     (*loaded)->is_saved = true;
     free(how);
     return 0;
@@ -188,7 +192,7 @@ static void note_file(struct cli_named_slices *named, const char *base, const ch
         return;
     int err = load(named, name, &slice);
     if (err)
-        cli_named_slices_set(named, name, NULL, wetdbg_error(err));
+        cli_named_slices_set(named, name, NULL, NULL, wetdbg_error(err));
 }
 
 void cli_named_slices_list(struct cli_named_slices *named, struct cli_named_slice **list,

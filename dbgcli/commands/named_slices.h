@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dbgcli/commands/nearness.h"
 #include <wetdbg/set.h>
 
 #define CLI_NAMED_NAME_MAX 64
@@ -19,10 +20,11 @@
 struct cli_named_slice {
     char name[CLI_NAMED_NAME_MAX];
     struct wetdbg_set
-        *set;       /* NULL: there is a file of that name, which cannot be read; `how` says why */
-    char *how;      /* "slice backward crash", "A & B"; from a file it is untrusted */
-    uint64_t lines; /* of source; CLI_LINES_UNKNOWN until somebody counted them */
-    bool is_saved;  /* as it is here */
+        *set; /* NULL: there is a file of that name, which cannot be read; `how` says why */
+    struct cli_nearness *near; /* what is known of distances; NULL of what a file brought */
+    char *how;                 /* "slice backward crash", "A & B"; from a file it is untrusted */
+    uint64_t lines;            /* of source; CLI_LINES_UNKNOWN until somebody counted them */
+    bool is_saved;             /* as it is here */
 };
 
 struct cli_named_slices;
@@ -45,9 +47,11 @@ int cli_named_slices_find(struct cli_named_slices *named, const char *name,
 void cli_named_slices_list(struct cli_named_slices *named, struct cli_named_slice **list,
                            size_t *count);
 
-/* Adds one, in place of one of the same name. Takes `set` over; the texts are copied. */
+/* Adds one, in place of one of the same name. Takes `set` and `near` (or NULL) over; the texts are
+ * copied. */
 struct cli_named_slice *cli_named_slices_set(struct cli_named_slices *named, const char *name,
-                                             struct wetdbg_set *set, const char *how);
+                                             struct wetdbg_set *set, struct cli_nearness *near,
+                                             const char *how);
 
 /* Forgets one, and removes its file beside the .wet. -WETDBG_ERR_NOT_FOUND, -errno. */
 int cli_named_slices_delete(struct cli_named_slices *named, const char *name);

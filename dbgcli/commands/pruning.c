@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/commands/rest.h"
 #include "dbgcli/commands/slice_groups.h"
 #include "dbgcli/commands/slicing.h"
 #include "dbgcli/meter.h"
@@ -184,7 +185,7 @@ static int make_slice(struct round *round)
     int err = 0;
 
     if (!session->slice || session->kinds != WETDBG_SLICE_FULL)
-        err = cli_slice_run(session, session->criterion, &how, false, false, &round->own);
+        err = cli_slice_run(session, session->criterion, &how, false, NULL, &round->own);
     if (err)
         return err;
     round->slice = round->own;
@@ -289,6 +290,11 @@ static bool is_shown(const struct round *round, const struct wetdbg_prune_line *
                                  : cli_slice_line_is_readable(round->session, line->line);
 }
 
+static bool only_calls(const struct wetdbg_slice_line *line)
+{
+    return line->calls && line->calls == line->statements;
+}
+
 static void print_line(const struct round *round, const struct wetdbg_prune_line *row)
 {
     struct cli_out *out = round->session->out;
@@ -334,23 +340,65 @@ static void print_summary(const struct round *round)
             counts->kept, counts->instances, counts->kept_lines, counts->lines, counts->seconds);
 }
 
+/* Of rows that are shown for their own sake: the first ones, then those that `more` shows. */
+static void print_rows(const struct round *round, uint64_t *callers)
+{
+    struct cli_session *session = round->session;
+    uint64_t shown = 0, left = 0;
+    *callers = 0;
+    for (size_t i = 0; i < round->count && !cli_out_is_gone(session->out); i++) {
+        const struct wetdbg_prune_line *row = round->rows[i].line;
+        if (!is_shown(round, row))
+            continue;
+        if (only_calls(row->line) && !round->how->shows_all) {
+            ++*callers;
+            continue;
+        }
+        bool is_left = round->how->limit && shown == round->how->limit;
+        if (is_left && !left++)
+            cli_rest_begin(session);
+        print_line(round, row);
+        if (is_left)
+            cli_rest_end_line(session);
+        else
+            shown++;
+    }
+    if (!left)
+        return;
+    cli_rest_end(session);
+    fprintf(session->out->stream,
+            "(%" PRIu64 " more; 'more' shows the next, --limit 0 shows all)\n", left);
+}
+
+/* What is left of libraries, by function. */
+static void print_others(const struct round *round)
+{
+    struct wetdbg_slice_line *lines = cli_realloc(NULL, round->count + 1, sizeof(*lines));
+    size_t count = 0;
+    for (size_t i = 0; i < round->count; i++) {
+        const struct wetdbg_prune_line *row = round->rows[i].line;
+        if ((row->confidence >= 1) != round->how->shows_pruned)
+            continue;
+        lines[count] = *row->line;
+        lines[count++].instances = round->how->shows_pruned ? row->line->instances : row->kept;
+    }
+    cli_slice_groups_print(round->session, lines, count, round->how->shows_all);
+    free(lines);
+}
+
 static int show_text(const struct round *round)
 {
     struct cli_out *out = round->session->out;
-    uint64_t shown = 0, left = 0;
+    uint64_t callers;
     print_summary(round);
-    for (size_t i = 0; i < round->count && !cli_out_is_gone(out); i++) {
-        if (!is_shown(round, round->rows[i].line))
-            continue;
-        if (round->how->limit && shown == round->how->limit) {
-            left++;
-            continue;
-        }
-        print_line(round, round->rows[i].line);
-        shown++;
-    }
-    if (left)
-        fprintf(out->stream, "(%" PRIu64 " more; --limit 0 shows all)\n", left);
+    cli_rest_free(round->session);
+    print_rows(round, &callers);
+    if (callers)
+        fprintf(out->stream,
+                "(left out: %" PRIu64 " line%s that only called what is in the slice; --all shows "
+                "%s)\n",
+                callers, callers == 1 ? "" : "s", callers == 1 ? "it" : "them");
+    print_others(round);
     return 0;
 }
 

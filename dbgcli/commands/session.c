@@ -8,9 +8,9 @@
 #include "dbgcli/commands/bookmark.h"
 #include "dbgcli/commands/named_slices.h"
 #include "dbgcli/commands/pruning.h"
+#include "dbgcli/commands/rest.h"
 #include "dbgcli/commands/run_facts.h"
 #include "dbgcli/commands/slice_tree.h"
-#include "dbgcli/commands/slice_view.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
@@ -63,7 +63,7 @@ void cli_session_close(struct cli_session *session)
     free(session->newer_files);
     cli_bookmarks_free(session->bookmarks);
     cli_named_slices_free(session->named);
-    cli_slice_rest_free(session);
+    cli_rest_free(session);
     cli_slice_tree_free(session);
     wetdbg_close(session->wet);
     *session = (struct cli_session){0};

@@ -47,7 +47,7 @@ struct cli_session {
     struct cli_bookmarks *bookmarks;
     struct cli_named_slices *named; /* commands/named_slices.h */
     struct cli_slice_tree *tree;    /* that `expand` unfolds, or NULL */
-    struct cli_slice_view *rest;    /* lines of a slice that `more` shows, or NULL */
+    struct cli_rest *rest;          /* lines that `more` shows, or NULL; commands/rest.h */
     struct cli_pruning *pruning; /* what is right and wrong; NULL until something is said of it */
 };
 

@@ -10,11 +10,20 @@
 
 #define DEPTH_MAX 100 /* of parentheses */
 
-/* A named slice's set is borrowed; what was put together is ours. */
+/* A named slice's set, and what is known of its distances, is borrowed; what was put together is
+ * ours. */
 struct operand {
     const struct wetdbg_set *set;
     struct wetdbg_set *own;
+    const struct cli_nearness *near;
+    struct cli_nearness *own_near;
 };
+
+static void free_operand(struct operand *operand)
+{
+    wetdbg_set_free(operand->own);
+    cli_nearness_free(operand->own_near);
+}
 
 struct reader {
     struct cli_named_slices *named;
@@ -51,7 +60,7 @@ static int read_name(struct reader *reader, struct operand *operand)
     if (err)
         return err;
     reader->at += length;
-    *operand = (struct operand){.set = slice->set};
+    *operand = (struct operand){.set = slice->set, .near = slice->near};
     return 0;
 }
 
@@ -66,7 +75,7 @@ static int read_factor(struct reader *reader, struct operand *operand)
     reader->at++;
     int err = read_sum(reader, operand);
     if (!err && next(reader) != ')') {
-        wetdbg_set_free(operand->own);
+        free_operand(operand);
         err = fail_at(reader, "')'");
     }
     reader->at += !err;
@@ -79,9 +88,11 @@ static int combine(struct operand *left, enum wetdbg_set_operation operation, st
 {
     struct wetdbg_set *both = NULL;
     int err = wetdbg_set_combine(left->set, operation, right->set, &both);
-    wetdbg_set_free(left->own);
-    wetdbg_set_free(right->own);
-    *left = (struct operand){both, both};
+    struct cli_nearness *near =
+        err ? NULL : cli_nearness_combine(left->near, operation, right->near);
+    free_operand(left);
+    free_operand(right);
+    *left = (struct operand){both, both, near, near};
     return err;
 }
 
@@ -93,7 +104,7 @@ static int read_product(struct reader *reader, struct operand *operand)
         reader->at++;
         err = read_factor(reader, &right);
         if (err)
-            wetdbg_set_free(operand->own);
+            free_operand(operand);
         else
             err = combine(operand, WETDBG_SET_AND, &right);
     }
@@ -109,26 +120,32 @@ static int read_sum(struct reader *reader, struct operand *operand)
             *reader->at++ == '|' ? WETDBG_SET_OR : WETDBG_SET_MINUS;
         err = read_product(reader, &right);
         if (err)
-            wetdbg_set_free(operand->own);
+            free_operand(operand);
         else
             err = combine(operand, operation, &right);
     }
     return err;
 }
 
-int cli_set_evaluate(struct cli_named_slices *named, const char *text, struct wetdbg_set **out)
+int cli_set_evaluate(struct cli_named_slices *named, const char *text, struct wetdbg_set **out,
+                     struct cli_nearness **near)
 {
     struct reader reader = {.named = named, .text = text, .at = text};
     struct operand operand;
     int err = read_sum(&reader, &operand);
     if (!err && next(&reader)) {
-        wetdbg_set_free(operand.own);
+        free_operand(&operand);
         err = fail_at(&reader, "'&', '|' or '-'");
     }
     if (err)
         return err;
-    if (!operand.own)
+    if (!operand.own) {
         err = wetdbg_set_combine(operand.set, WETDBG_SET_AND, operand.set, &operand.own);
+        operand.own_near = err ? NULL : cli_nearness_combine(operand.near, WETDBG_SET_OR, NULL);
+    }
+    if (err)
+        return err;
     *out = operand.own;
-    return err;
+    *near = operand.own_near;
+    return 0;
 }

@@ -128,7 +128,7 @@ static int slice_run(struct run *run, const struct wetdbg_slice_options *how, bo
     plain.record_parents = false;
     if (!run->criterion)
         return 0;
-    int err = cli_slice_run(&run->session, run->criterion, &plain, is_forward, false, &run->slice);
+    int err = cli_slice_run(&run->session, run->criterion, &plain, is_forward, NULL, &run->slice);
     return err == -WETDBG_ERR_NOT_FOUND ? 0 : err;
 }
 
@@ -146,7 +146,8 @@ static double newness(const struct wetdbg_against *line)
     return line->values ? (double)line->new_values / line->values : 0;
 }
 
-/* > 0 if b comes before a: more suspicious by executions, then by slices, then by values. */
+/* > 0 if b comes before a: more suspicious by executions, then by slices, then by values; 0 if they
+ * are alike. */
 static int compare(const struct cli_against *against, size_t a, size_t b)
 {
     const struct wetdbg_against *x = &against->lines[a], *y = &against->lines[b];
@@ -158,18 +159,33 @@ static int compare(const struct cli_against *against, size_t a, size_t b)
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
         if (keys[i][0] != keys[i][1])
             return keys[i][0] < keys[i][1] ? 1 : -1;
-    return a < b ? -1 : a > b;
+    return 0;
 }
 
-static int by_suspicion(const void *a, const void *b, void *arg)
+/* A line on its way to its place. */
+struct ranked {
+    const struct cli_against *against;
+    size_t line, at; /* in the old order */
+};
+
+static int by_suspicion(const void *left, const void *right)
 {
-    return compare(arg, *(const size_t *)a, *(const size_t *)b);
+    const struct ranked *a = left, *b = right;
+    int order = compare(a->against, a->line, b->line);
+    return order ? order : a->at < b->at ? -1 : a->at > b->at;
 }
 
 void cli_against_sort(const struct cli_against *against, size_t *lines, size_t count)
 {
-    if (against)
-        qsort_r(lines, count, sizeof(*lines), by_suspicion, (void *)against);
+    if (!against || !count)
+        return;
+    struct ranked *ranked = cli_realloc(NULL, count, sizeof(*ranked));
+    for (size_t i = 0; i < count; i++)
+        ranked[i] = (struct ranked){against, lines[i], i};
+    qsort(ranked, count, sizeof(*ranked), by_suspicion);
+    for (size_t i = 0; i < count; i++)
+        lines[i] = ranked[i].line;
+    free(ranked);
 }
 
 static void rank(struct cli_against *against)

@@ -31,7 +31,7 @@ int cli_against_make(struct cli_session *session, const struct cli_args *args,
                      const struct wetdbg_slice *slice, struct cli_against **out);
 void cli_against_free(struct cli_against *against);
 
-/* Puts lines, by number, into that order. Nothing for NULL. */
+/* Puts lines, by number, into that order, those that are alike as they were. Nothing for NULL. */
 void cli_against_sort(const struct cli_against *against, size_t *lines, size_t count);
 
 /* The line that comes n-th: the most suspicious first, of equal ones as the slice has them. NULL: n

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dbgcli/commands/slice_groups.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,4 +81,33 @@ void cli_slice_groups_make(struct cli_session *session, const struct wetdbg_slic
     *group_count = merge(list, used);
     qsort(list, *group_count, sizeof(*list), by_recency);
     *groups = list;
+}
+
+#define GROUPS_SHOWN 10 /* unless all are asked for */
+
+void cli_slice_groups_print(struct cli_session *session, const struct wetdbg_slice_line *lines,
+                            size_t line_count, bool shows_all)
+{
+    struct cli_out *out = session->out;
+    struct cli_slice_group *groups;
+    size_t count, shown;
+    cli_slice_groups_make(session, lines, line_count, &groups, &count);
+    shown = shows_all || count < GROUPS_SHOWN ? count : GROUPS_SHOWN;
+    if (count)
+        fputs("libraries, and code whose source is not here, by function:\n", out->stream);
+    for (size_t i = 0; i < shown && !cli_out_is_gone(out); i++) {
+        fprintf(out->stream, "  %s", cli_out_style(out, CLI_STYLE_DIM));
+        if (strcmp(groups[i].module, "?") == 0) {
+            fputs("code in no file", out->stream);
+        } else {
+            cli_out_text(out, groups[i].module);
+            fputs("  ", out->stream);
+            cli_out_text(out, groups[i].function);
+        }
+        fprintf(out->stream, "  x%" PRIu64 "%s\n", groups[i].instances,
+                cli_out_style(out, CLI_STYLE_NONE));
+    }
+    if (shown < count)
+        fprintf(out->stream, "  (%zu more; --all shows them and their lines)\n", count - shown);
+    free(groups);
 }

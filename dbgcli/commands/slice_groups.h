@@ -26,4 +26,8 @@ bool cli_slice_line_is_readable(struct cli_session *session, const struct wetdbg
 void cli_slice_groups_make(struct cli_session *session, const struct wetdbg_slice_line *lines,
                            size_t count, struct cli_slice_group **groups, size_t *group_count);
 
+/* They as text, the first ten unless all are asked for. */
+void cli_slice_groups_print(struct cli_session *session, const struct wetdbg_slice_line *lines,
+                            size_t line_count, bool shows_all);
+
 #endif

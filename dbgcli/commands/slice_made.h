@@ -3,12 +3,14 @@
 #ifndef DBGCLI_COMMANDS_SLICE_MADE_H
 #define DBGCLI_COMMANDS_SLICE_MADE_H
 
+#include "dbgcli/commands/nearness.h"
 #include "dbgcli/commands/session.h"
 #include <wetdbg/set.h>
 
 struct cli_made {
-    struct wetdbg_set *set; /* for wetdbg_set_free() */
-    uint64_t lines;         /* of source; CLI_LINES_UNKNOWN */
+    struct wetdbg_set *set;    /* for wetdbg_set_free() */
+    struct cli_nearness *near; /* for cli_nearness_free() */
+    uint64_t lines;            /* of source; CLI_LINES_UNKNOWN */
     double seconds;
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/commands/rest.h"
 #include "dbgcli/commands/slice_against.h"
 #include "dbgcli/commands/slice_groups.h"
 #include "dbgcli/commands/slice_threads.h"
@@ -32,63 +33,6 @@ static void add_lines(struct cli_slice_view *view, const unsigned char *parts, u
             view->order[view->order_count++] = i;
 }
 
-/* ---- nearest first ---- */
-
-static int by_line(const void *left, const void *right)
-{
-    const struct wetdbg_slice_line *a = left, *b = right;
-    if (a->line != b->line)
-        return a->line < b->line ? -1 : 1;
-    return a->file == b->file ? 0 : strcmp(a->file, b->file);
-}
-
-/* The lines of a first look that have source, to be searched; to be freed. */
-static struct wetdbg_slice_line *sort_look(const struct wetdbg_slice *look, size_t *count)
-{
-    size_t all, kept = 0;
-    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(look, &all);
-    struct wetdbg_slice_line *sorted = cli_realloc(NULL, all + 1, sizeof(*sorted));
-    for (size_t i = 0; i < all; i++)
-        if (lines[i].file)
-            sorted[kept++] = lines[i];
-    qsort(sorted, kept, sizeof(*sorted), by_line);
-    *count = kept;
-    return sorted;
-}
-
-struct near {
-    uint32_t distance;
-    size_t index;
-};
-
-static int nearest_first(const void *left, const void *right)
-{
-    const struct near *a = left, *b = right;
-    if (a->distance != b->distance)
-        return a->distance < b->distance ? -1 : 1;
-    return a->index < b->index ? -1 : a->index > b->index;
-}
-
-/* Sorts the lines to be shown by their distances, those without behind the others. */
-static void sort_lines(struct cli_slice_view *view)
-{
-    size_t look_count;
-    struct wetdbg_slice_line *look = sort_look(view->look, &look_count);
-    struct near *list = cli_realloc(NULL, view->order_count + 1, sizeof(*list));
-    for (size_t i = 0; i < view->order_count; i++) {
-        const struct wetdbg_slice_line *line = &view->lines[view->order[i]];
-        const struct wetdbg_slice_line *found =
-            bsearch(line, look, look_count, sizeof(*look), by_line);
-        list[i] =
-            (struct near){found ? found->min_distance : WETDBG_DISTANCE_UNKNOWN, view->order[i]};
-    }
-    qsort(list, view->order_count, sizeof(*list), nearest_first);
-    for (size_t i = 0; i < view->order_count; i++)
-        view->order[i] = list[i].index;
-    free(list);
-    free(look);
-}
-
 static void choose_lines(struct cli_slice_view *view)
 {
     unsigned char *parts = cli_malloc(view->count + 1);
@@ -100,10 +44,10 @@ static void choose_lines(struct cli_slice_view *view)
     }
     bool shows_callers = view->shows_all || !counts[OWN];
     add_lines(view, parts, shows_callers ? 1u << OWN | 1u << CALLER : 1u << OWN);
-    if (view->look)
-        sort_lines(view);
+    cli_nearness_sort(view->near, view->lines, view->order, view->order_count);
     if (view->shows_all)
         add_lines(view, parts, 1u << OTHER);
+    cli_against_sort(view->against, view->order, view->order_count);
     view->callers = shows_callers ? 0 : counts[CALLER];
     free(parts);
 }
@@ -118,47 +62,17 @@ int cli_slice_view_open(struct cli_slice_view *view, const struct wetdbg_slice *
 {
     view->slice = slice;
     view->lines = wetdbg_slice_lines(slice, &view->count);
-    view->order_count = view->shown = 0;
+    view->order_count = 0;
     choose_lines(view);
     return cli_slice_threads_make(view->session, slice, &view->threads);
 }
 
-/* Keeps what was not shown; the slice goes. */
-static void keep_rest(struct cli_slice_view *view)
-{
-    struct cli_slice_view *rest = cli_malloc(sizeof(*rest));
-    struct wetdbg_slice_line *lines = cli_realloc(NULL, view->count, sizeof(*lines));
-    memcpy(lines, view->lines, view->count * sizeof(*lines));
-    *rest = *view;
-    rest->slice = rest->look = NULL;
-    rest->has_instances = false;
-    rest->lines = lines;
-    cli_slice_rest_free(view->session);
-    view->session->rest = rest;
-    view->threads = NULL;
-    view->order = NULL;
-}
-
 void cli_slice_view_close(struct cli_slice_view *view)
 {
-    if (view->keeps_rest && view->shown && view->shown < view->order_count)
-        keep_rest(view);
     cli_slice_threads_free(view->threads);
     free(view->order);
     view->threads = NULL;
     view->order = NULL;
-}
-
-void cli_slice_rest_free(struct cli_session *session)
-{
-    struct cli_slice_view *rest = session->rest;
-    if (!rest)
-        return;
-    cli_slice_threads_free(rest->threads);
-    free(rest->order);
-    free((void *)rest->lines);
-    free(rest);
-    session->rest = NULL;
 }
 
 /* ---- names of files ---- */
@@ -340,39 +254,11 @@ static void print_line(const struct cli_slice_view *view, struct names *names, s
     free(where);
 }
 
-#define GROUPS_SHOWN 10 /* unless all are asked for */
-
-static void print_groups(const struct cli_slice_view *view)
-{
-    struct cli_out *out = view->session->out;
-    struct cli_slice_group *groups;
-    size_t count, shown;
-    cli_slice_groups_make(view->session, view->lines, view->count, &groups, &count);
-    shown = view->shows_all || count < GROUPS_SHOWN ? count : GROUPS_SHOWN;
-    if (count)
-        fputs("libraries, and code whose source is not here, by function:\n", out->stream);
-    for (size_t i = 0; i < shown && !cli_out_is_gone(out); i++) {
-        fprintf(out->stream, "  %s", cli_out_style(out, CLI_STYLE_DIM));
-        if (strcmp(groups[i].module, "?") == 0) {
-            fputs("code in no file", out->stream);
-        } else {
-            cli_out_text(out, groups[i].module);
-            fputs("  ", out->stream);
-            cli_out_text(out, groups[i].function);
-        }
-        fprintf(out->stream, "  x%" PRIu64 "%s\n", groups[i].instances,
-                cli_out_style(out, CLI_STYLE_NONE));
-    }
-    if (shown < count)
-        fprintf(out->stream, "  (%zu more; --all shows them and their lines)\n", count - shown);
-    free(groups);
-}
-
-static int where_width(const struct cli_slice_view *view, size_t end)
+static int where_width(const struct cli_slice_view *view, size_t begin, size_t end)
 {
     struct names names = {0};
     size_t width = 0;
-    for (size_t i = view->shown; i < end; i++) {
+    for (size_t i = begin; i < end; i++) {
         const struct wetdbg_slice_line *line = &view->lines[view->order[i]];
         int length = snprintf(NULL, 0, "%s:%" PRIu32,
                               name_of(&names, view->lines, view->count, line->file), line->line);
@@ -382,30 +268,57 @@ static int where_width(const struct cli_slice_view *view, size_t end)
     return (int)width;
 }
 
-/* Prints the next lines, at most the limit, and says how many are left. */
-static int print_lines(struct cli_slice_view *view)
+/* Keeps the lines from `begin` on for `more`, in columns as far as one page goes. */
+static void keep_rest(const struct cli_slice_view *view, size_t begin)
+{
+    struct names names = {0};
+    int width = 0;
+    cli_rest_begin(view->session);
+    if (view->rest_title) {
+        cli_out_text(view->session->out, view->rest_title);
+        fputs(", further:\n", view->session->out->stream);
+    }
+    for (size_t i = begin; i < view->order_count; i++) {
+        if ((i - begin) % CLI_SLICE_LINES == 0) {
+            size_t left = view->order_count - i;
+            width = where_width(view, i, i + (left < CLI_SLICE_LINES ? left : CLI_SLICE_LINES));
+        }
+        print_line(view, &names, view->order[i], width);
+        cli_rest_end_line(view->session);
+    }
+    cli_rest_end(view->session);
+}
+
+/* Prints the first lines, at most the limit, and says how many are left. */
+static int print_lines(const struct cli_slice_view *view)
 {
     struct cli_out *out = view->session->out;
     struct names names = {0};
-    cli_against_print_head(view->shown ? NULL : view->against, out);
-    size_t left = view->order_count - view->shown;
-    size_t end = view->shown + (view->limit && view->limit < left ? (size_t)view->limit : left);
-    int width = where_width(view, end), err = 0;
-    for (; view->shown < end && !err && !cli_out_is_gone(out); view->shown++) {
-        print_line(view, &names, view->order[view->shown], width);
+    size_t end =
+        view->limit && view->limit < view->order_count ? (size_t)view->limit : view->order_count;
+    int width = where_width(view, 0, end), err = 0;
+    cli_against_print_head(view->against, out);
+    for (size_t i = 0; i < end && !err && !cli_out_is_gone(out); i++) {
+        print_line(view, &names, view->order[i], width);
         if (view->has_instances)
-            err = show_instances(view, view->order[view->shown], NULL);
+            err = show_instances(view, view->order[i], NULL);
     }
-    left = view->order_count - end;
-    if (left && !err)
-        fprintf(out->stream, "(%zu more; %s--limit 0 shows all)\n", left,
-                view->keeps_rest ? "'more' shows the next, " : "");
-    return err;
+    if (err || end == view->order_count)
+        return err;
+    if (view->rest_hint) {
+        fprintf(out->stream, "(%zu more; %s)\n", view->order_count - end, view->rest_hint);
+        return 0;
+    }
+    fprintf(out->stream, "(%zu more; 'more' shows the next, --limit 0 shows all)\n",
+            view->order_count - end);
+    keep_rest(view, end);
+    return 0;
 }
 
 int cli_slice_view_print(struct cli_slice_view *view)
 {
-    cli_slice_rest_free(view->session);
+    if (!view->rest_title)
+        cli_rest_free(view->session);
     int err = print_lines(view);
     if (err)
         return err;
@@ -413,20 +326,8 @@ int cli_slice_view_print(struct cli_slice_view *view)
         fprintf(view->session->out->stream,
                 "(left out: %zu line%s that only called what is in the slice; --all shows %s)\n",
                 view->callers, view->callers == 1 ? "" : "s", view->callers == 1 ? "it" : "them");
-    print_groups(view);
+    cli_slice_groups_print(view->session, view->lines, view->count, view->shows_all);
     return 0;
-}
-
-int cli_slice_rest_print(struct cli_session *session, uint64_t limit)
-{
-    struct cli_slice_view *rest = session->rest;
-    if (!rest)
-        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "more: no slice has lines that were not shown");
-    rest->limit = limit;
-    int err = print_lines(rest);
-    if (rest->shown == rest->order_count)
-        cli_slice_rest_free(session);
-    return err;
 }
 
 /* ---- JSON ---- */

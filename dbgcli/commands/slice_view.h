@@ -3,6 +3,7 @@
 #ifndef DBGCLI_COMMANDS_SLICE_VIEW_H
 #define DBGCLI_COMMANDS_SLICE_VIEW_H
 
+#include "dbgcli/commands/nearness.h"
 #include "dbgcli/commands/session.h"
 
 struct cli_against;
@@ -17,9 +18,11 @@ struct cli_slice_view {
     bool has_instances;
     bool unfolds; /* each instance for itself, not those of an instruction as one row */
     bool shows_all;
-    bool keeps_rest; /* what is over the limit is for `more` */
-    const struct wetdbg_slice
-        *look; /* a first look, by whose distances text has the nearest lines first; or NULL */
+    const struct cli_nearness *near; /* by which text has the nearest lines first; or NULL */
+    /* What text says of lines over the limit; NULL: `more` shows them. */
+    const char *rest_hint;
+    /* Of the second and later lists of one answer: what `more` calls this one. */
+    const char *rest_title;
     /* Of two slices that are compared: whether the other has the line as well, with other
      * instances, and what text says of it. NULL: there is no other. */
     bool (*is_shared)(const void *arg, const struct wetdbg_slice_line *line);
@@ -31,9 +34,9 @@ struct cli_slice_view {
     struct cli_slice_threads *threads; /* NULL: there is one only */
     const struct wetdbg_slice_line *lines;
     size_t count;
-    /* The lines that text shows, by index, the program's own first; of them so many are shown. */
+    /* The lines that text shows, by index, the program's own first. */
     size_t *order;
-    size_t order_count, shown;
+    size_t order_count;
     size_t callers; /* lines left out since all that they did was to call what is in the slice */
 };
 
@@ -51,10 +54,5 @@ int cli_slice_view_print(struct cli_slice_view *view);
 
 /* The members "lines" and "without_lines"; with the same errors. */
 int cli_slice_view_to_json(const struct cli_slice_view *view, json_t *object);
-
-/* The lines that the last slice's text left over, so many (0: all). -WETDBG_ERR_NOT_FOUND,
- * explained, if there are none. */
-int cli_slice_rest_print(struct cli_session *session, uint64_t limit);
-void cli_slice_rest_free(struct cli_session *session);
 
 #endif

@@ -76,7 +76,6 @@ struct watch {
     struct cli_session *session;
     struct cli_meter meter;
     double start; /* seconds_now() */
-    bool shows_lines;
     unsigned line_count;
     struct wetdbg_slice_line lines[EARLY_LINES]; /* strings are the model's */
     unsigned printed;
@@ -86,8 +85,7 @@ static void print_early_lines(struct watch *watch)
 {
     struct cli_out *out = watch->session->out;
     if (!watch->printed && watch->line_count)
-        fprintf(out->stream, "%s lines, while the slice is being completed:\n",
-                watch->shows_lines ? "first" : "the nearest");
+        fputs("the nearest lines, while the slice is being completed:\n", out->stream);
     for (; watch->printed < watch->line_count; watch->printed++) {
         const struct wetdbg_slice_line *line = &watch->lines[watch->printed];
         struct cli_place place = {.module = line->module, .file = line->file, .line = line->line};
@@ -111,15 +109,6 @@ static int on_progress(void *arg, uint64_t scanned, uint64_t total)
     return cli_meter_update(&watch->meter, scanned, total);
 }
 
-static int on_line(void *arg, const struct wetdbg_slice_line *line)
-{
-    struct watch *watch = arg;
-    if (watch->shows_lines && watch->line_count < EARLY_LINES &&
-        cli_slice_line_is_readable(watch->session, line))
-        watch->lines[watch->line_count++] = *line;
-    return 0;
-}
-
 static int run(struct watch *watch, const struct wetdbg_criterion *criterion,
                const struct wetdbg_slice_options *how, bool is_forward, struct wetdbg_slice **slice)
 {
@@ -127,7 +116,6 @@ static int run(struct watch *watch, const struct wetdbg_criterion *criterion,
     struct wetdbg_slice_options options = *how;
     options.session = session->slices;
     options.progress = on_progress;
-    options.on_line = on_line;
     options.arg = watch;
     watch->start = seconds_now();
     cli_meter_begin(&watch->meter, session->out, is_forward ? "looking ahead" : "looking back");
@@ -139,23 +127,6 @@ static int run(struct watch *watch, const struct wetdbg_criterion *criterion,
     return result;
 }
 
-int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *criterion,
-                  const struct wetdbg_slice_options *how, bool is_forward, bool shows_lines,
-                  struct wetdbg_slice **slice)
-{
-    struct watch watch = {.session = session, .shows_lines = shows_lines && !session->out->json};
-    return run(&watch, criterion, how, is_forward, slice);
-}
-
-int cli_slice_look(struct cli_session *session, const struct wetdbg_criterion *criterion,
-                   const struct wetdbg_slice_options *how, struct wetdbg_slice **look)
-{
-    struct wetdbg_slice_options options = *how;
-    options.record_parents = options.copies_are_near = true;
-    options.look = LOOK_INSTRUCTIONS;
-    return cli_slice_run(session, criterion, &options, false, false, look);
-}
-
 static int by_distance(const void *left, const void *right)
 {
     const struct wetdbg_slice_line *a = left, *b = right;
@@ -164,21 +135,38 @@ static int by_distance(const void *left, const void *right)
     return a->last_time > b->last_time ? -1 : a->last_time < b->last_time;
 }
 
-int cli_slice_run_behind(struct cli_session *session, const struct wetdbg_criterion *criterion,
-                         const struct wetdbg_slice_options *how, const struct wetdbg_slice *look,
-                         struct wetdbg_slice **slice)
+/* Notes the nearest lines of a first look. */
+static void note_lines(struct watch *watch, const struct wetdbg_slice *look)
 {
-    struct watch watch = {.session = session};
     size_t count;
     const struct wetdbg_slice_line *lines = wetdbg_slice_lines(look, &count);
     struct wetdbg_slice_line *sorted = cli_realloc(NULL, count + 1, sizeof(*sorted));
     memcpy(sorted, lines, count * sizeof(*sorted));
     qsort(sorted, count, sizeof(*sorted), by_distance);
-    for (size_t i = 0; i < count && watch.line_count < EARLY_LINES; i++)
-        if (cli_slice_line_is_readable(session, &sorted[i]))
-            watch.lines[watch.line_count++] = sorted[i];
+    for (size_t i = 0; i < count && watch->line_count < EARLY_LINES; i++)
+        if (cli_slice_line_is_readable(watch->session, &sorted[i]))
+            watch->lines[watch->line_count++] = sorted[i];
     free(sorted);
-    return run(&watch, criterion, how, false, slice);
+}
+
+int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *criterion,
+                  const struct wetdbg_slice_options *how, bool is_forward,
+                  const struct wetdbg_slice *look, struct wetdbg_slice **slice)
+{
+    struct watch watch = {.session = session};
+    if (look)
+        note_lines(&watch, look);
+    return run(&watch, criterion, how, is_forward, slice);
+}
+
+int cli_slice_look(struct cli_session *session, const struct wetdbg_criterion *criterion,
+                   const struct wetdbg_slice_options *how, bool is_forward,
+                   struct wetdbg_slice **look)
+{
+    struct wetdbg_slice_options options = *how;
+    options.record_parents = options.copies_are_near = true;
+    options.look = LOOK_INSTRUCTIONS;
+    return cli_slice_run(session, criterion, &options, is_forward, NULL, look);
 }
 
 int cli_slice_of_set(struct cli_session *session, const struct wetdbg_set *set,
@@ -216,7 +204,7 @@ int cli_slice_need(struct cli_session *session, enum wetdbg_slice_kinds kinds)
     struct wetdbg_slice *slice;
     if (session->slice && kinds == session->kinds)
         return 0;
-    int err = cli_slice_run(session, session->criterion, &how, session->is_forward, false, &slice);
+    int err = cli_slice_run(session, session->criterion, &how, session->is_forward, NULL, &slice);
     if (err)
         return err;
     wetdbg_slice_free(session->slice);

@@ -21,24 +21,19 @@ int cli_criterion_parse(struct cli_session *session, const char *text, bool from
 const char *cli_kinds_name(enum wetdbg_slice_kinds kinds);
 
 /*
- * Slices `criterion` in one direction. A person who waits longer than a moment sees how far it is,
- * and, if `shows_lines`, the first lines that were found. Errors of wetdbg_slice_backward() and
- * wetdbg_slice_forward().
+ * Slices `criterion` in one direction. A person who waits longer than a moment sees how far it is
+ * and, of a first look that way (else NULL), the nearest lines. Errors of wetdbg_slice_backward()
+ * and wetdbg_slice_forward().
  */
 int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *criterion,
-                  const struct wetdbg_slice_options *how, bool is_forward, bool shows_lines,
-                  struct wetdbg_slice **slice);
+                  const struct wetdbg_slice_options *how, bool is_forward,
+                  const struct wetdbg_slice *look, struct wetdbg_slice **slice);
 
-/*
- * A first look back from a criterion, with distances: cut off after a moment, whatever the run's
- * length. Then cli_slice_run() backward; who waits for that is shown the nearest lines of the first
- * look. Errors of cli_slice_run().
- */
+/* A first look from a criterion in one direction, with distances: cut off after a moment, whatever
+ * the run's length. Errors of cli_slice_run(). */
 int cli_slice_look(struct cli_session *session, const struct wetdbg_criterion *criterion,
-                   const struct wetdbg_slice_options *how, struct wetdbg_slice **look);
-int cli_slice_run_behind(struct cli_session *session, const struct wetdbg_criterion *criterion,
-                         const struct wetdbg_slice_options *how, const struct wetdbg_slice *look,
-                         struct wetdbg_slice **slice);
+                   const struct wetdbg_slice_options *how, bool is_forward,
+                   struct wetdbg_slice **look);
 
 /* A set's lines and instances, as wetdbg_slice_of_set() gives them, with the same errors. */
 int cli_slice_of_set(struct cli_session *session, const struct wetdbg_set *set,

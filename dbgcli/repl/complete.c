@@ -60,7 +60,7 @@ static void complete_option(const struct cli_command *command, const char *typed
 {
     const struct cli_option *option = command->syntax->options;
     for (; option && (option->name || option->letter); option++) {
-        if (!option->name)
+        if (!option->name || !option->help)
             continue;
         char *word = cli_asprintf("--%s", option->name);
         cli_completions_add(completions, typed, word);

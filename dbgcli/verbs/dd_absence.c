@@ -30,7 +30,7 @@ static int find_causes(struct cli_dd_absence *absence, struct wetdbg_set **cause
         const struct wetdbg_slice_options how = {.kinds = WETDBG_SLICE_FULL};
         struct wetdbg_slice *slice;
         struct wetdbg_set *set = NULL, *joined;
-        err = cli_slice_run(session, absence->pass.sources[i], &how, true, false, &slice);
+        err = cli_slice_run(session, absence->pass.sources[i], &how, true, NULL, &slice);
         if (err == -WETDBG_ERR_NOT_FOUND) {
             err = 0;
             continue;
@@ -83,7 +83,7 @@ static int find_decision(struct cli_dd_case *fail, const struct wetdbg_criterion
     struct wetdbg_decision *decisions = NULL;
     struct wetdbg_slice *slice;
     size_t count = 0;
-    int err = cli_slice_run(&fail->session, target, &how, false, false, &slice);
+    int err = cli_slice_run(&fail->session, target, &how, false, NULL, &slice);
     if (err)
         return err;
     err = wetdbg_slice_decisions(slice, 1, &decisions, &count);

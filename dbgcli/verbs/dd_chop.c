@@ -158,18 +158,23 @@ static void print_next(const struct chopping *self)
 static int print_text(struct chopping *self, int err)
 {
     struct cli_out *out = self->app->out;
-    struct cli_slice_view view = {.session = self->chop.session};
+    bool has_next = self->fail.recorded && self->go_on->is_kept;
+    struct cli_slice_view view = {
+        .session = self->chop.session,
+        .limit = CLI_SLICE_LINES,
+        .rest_hint = has_next ? "the command below shows them, --json has all" : "--json has all",
+    };
     fputs("\nfailure-inducing chop:\n", out->stream);
     if (!err) {
         print_ends(self);
-        err = cli_chop_print(&self->chop, &view);
+        err = cli_chop_print(&self->chop, &view, NULL);
     }
     if (err) {
         fputs("none: ", out->stream);
         cli_out_text(out, wetdbg_error(err));
         putc('\n', out->stream);
     }
-    if (self->fail.recorded && self->go_on->is_kept)
+    if (has_next)
         print_next(self);
     return 0;
 }
@@ -194,7 +199,7 @@ static int add_json(struct chopping *self, json_t *object, int err)
     cli_json_set(info, "absence",
                  self->is_absence ? cli_dd_absence_json(&self->absence, &self->fail) : json_null());
     if (!err)
-        err = cli_chop_to_json(&self->chop, &view, info);
+        err = cli_chop_to_json(&self->chop, &view, NULL, info);
     lines = err ? NULL : json_incref(json_object_get(info, "lines"));
     json_object_del(info, "lines");
     cli_json_set(object, "chop", lines ? lines : json_null());

@@ -51,6 +51,16 @@ bool wetdbg_set_contains_time(const struct wetdbg_set *set, wetdbg_time time);
 int wetdbg_slice_of_set(const struct wetdbg_set *set, const struct wetdbg_slice_options *options,
                         struct wetdbg_slice **out);
 
+/*
+ * What a slice that was made with record_parents has in a set, with distances and edges; a parent
+ * that is not in the set is as if it were none. In a chop that is cut from its backward slice no
+ * parent is missing: what uses something that depends on the source depends on it, too. Without
+ * initials, and what it reached. Runs nothing. -EINVAL without record_parents, and for a set of
+ * another run. *out is for wetdbg_slice_free().
+ */
+int wetdbg_slice_within(const struct wetdbg_slice *slice, const struct wetdbg_set *set,
+                        struct wetdbg_slice **out);
+
 #define WETDBG_SET_NOTE_MAX 4096 /* bytes */
 
 /*

@@ -267,10 +267,11 @@ struct wetdbg_slice_options {
      * was first called), and what made a frame from inside it is what entered it. */
     bool loader;
     /*
-     * A first look: the scan back ends soon after it has passed so many instructions (0: it goes on
-     * to the end), and counts.looked_to says where. All that it has is exact, since a way to the
-     * criterion only leads through later instances; what is before that time is missing, and so are
-     * the initials. With record_parents only, and not of forward slices.
+     * A first look: the scan ends soon after it has passed so many instructions (0: it goes on to
+     * the end), and counts.looked_to says where. All that it has is exact, since a way to the
+     * criterion only leads through later instances, and one from a source through earlier ones.
+     * What is beyond that time is missing, and so are the initials, and what a forward slice came
+     * to at the end of the run. With record_parents only.
      */
     uint64_t look;
     /* With record_parents: what only copies a value is as near as who uses the copy. */
@@ -335,8 +336,7 @@ struct wetdbg_slice_counts {
     uint64_t unknown_calls; /* instances of system calls whose uses are not known */
     uint64_t scanned;       /* instructions passed over, of all passes */
     uint32_t passes;
-    wetdbg_time
-        looked_to; /* of a first look that ended early, the first time that it came to; else 0 */
+    wetdbg_time looked_to; /* of a first look that ended early, where; else 0 */
     double seconds;
 };
 const struct wetdbg_slice_counts *wetdbg_slice_get_counts(const struct wetdbg_slice *slice);

@@ -414,6 +414,18 @@ static void skip_events(struct slc_forward *fwd, wetdbg_time from)
         fwd->event_at++;
 }
 
+/* Whether a first look ends before execution `e`, which it tells then. */
+static bool ends_look(struct slc_forward *fwd, size_t e)
+{
+    const struct wet_interval *interval = fwd->interval;
+
+    if (!fwd->look_end || e >= interval->exec_count ||
+        interval->first_time + interval->execs[e].time_off < fwd->look_end)
+        return false;
+    fwd->slice->counts.looked_to = interval->first_time + interval->execs[e].time_off;
+    return true;
+}
+
 static int pass_interval(struct slc_forward *fwd, const struct wet_interval *interval,
                          wetdbg_time from)
 {
@@ -429,7 +441,7 @@ static int pass_interval(struct slc_forward *fwd, const struct wet_interval *int
         if (interval->exec_count)
             skip_events(fwd, interval->first_time + interval->execs[e].time_off);
     }
-    while (e < interval->exec_count && !err && !fwd->is_stale) {
+    while (e < interval->exec_count && !err && !fwd->is_stale && !ends_look(fwd, e)) {
         size_t at = e, reported = e / REPORT_EXECS;
         if (interval->first_time + interval->execs[e].time_off > from)
             e = run_execs(fwd, e, &err);
@@ -438,7 +450,7 @@ static int pass_interval(struct slc_forward *fwd, const struct wet_interval *int
         if (!err && e / REPORT_EXECS != reported)
             err = report(fwd, done + interval->execs[e - 1].time_off);
     }
-    if (!err)
+    if (!err && !fwd->slice->counts.looked_to)
         err = pass_events(fwd, UINT64_MAX);
     fwd->interval = NULL;
     slc_fwd_memos_collect(fwd);
@@ -473,11 +485,14 @@ int slc_fwd_run(struct slc_forward *fwd)
 {
     wetdbg_time from = next_start(fwd);
     uint64_t intervals = wetdbg_get_info(fwd->wet)->intervals;
+    uint64_t look = fwd->slice->options.look;
+    const wetdbg_time *looked_to = &fwd->slice->counts.looked_to;
     int err = 0;
 
     fwd->reported = wd_seconds();
+    fwd->look_end = look ? from + look : 0;
     for (uint64_t k = wetdbg_interval_at(fwd->wet, from);
-         k < intervals && !err && !fwd->is_stale && !is_done(fwd); k++) {
+         k < intervals && !err && !*looked_to && !fwd->is_stale && !is_done(fwd); k++) {
         const struct wet_interval *interval;
         err = wet_interval_get(fwd->wet, k, &interval);
         if (err)
@@ -487,7 +502,7 @@ int slc_fwd_run(struct slc_forward *fwd)
         err = pass_interval(fwd, interval, from);
         wet_interval_put(fwd->wet, interval);
     }
-    return err ? err : slc_reached_end(fwd);
+    return err || *looked_to ? err : slc_reached_end(fwd);
 }
 
 static void restart(struct slc_forward *fwd)

@@ -96,6 +96,7 @@ struct slc_forward {
     bool follows_data, follows_address, follows_control;
     bool follows_loader;
     bool is_stale;            /* control classes changed: another pass is needed */
+    wetdbg_time look_end;     /* a first look ends here; 0: it goes on to the end */
     struct slc_start *starts; /* in order of time */
     size_t start_count, start_at;
     const struct slc_seed *probes; /* of the crash, latest first; of which probe_left are to come */

@@ -30,6 +30,7 @@ struct instance {
 /* Bytes that a flow writes and that become marked. */
 struct run {
     uint64_t address, size_bytes;
+    bool is_copy; /* of bytes that were marked as they are */
 };
 
 /* What becomes of an instance. */
@@ -159,13 +160,13 @@ static void see_flow(struct slc_forward *fwd, struct slc_fwd_task *task, const s
 
 /* ---- memory that is written ---- */
 
-static int add_run(struct outcome *out, uint64_t address, uint64_t size)
+static int add_run(struct outcome *out, uint64_t address, uint64_t size, bool is_copy)
 {
     if (size == 0)
         return 0;
     if (wd_grow(out->runs, out->run_capacity, out->run_count + 1))
         return -ENOMEM;
-    out->runs[out->run_count++] = (struct run){address, size};
+    out->runs[out->run_count++] = (struct run){address, size, is_copy};
     return 0;
 }
 
@@ -187,7 +188,7 @@ static int add_repeated(struct slc_forward *fwd, const struct slc_fwd_task *task
             is_marked = slc_memory_next(&fwd->memory, &from, end);
         }
         if (is_marked)
-            err = add_run(out, at, 1);
+            err = add_run(out, at, 1, true);
     }
     return err;
 }
@@ -200,7 +201,7 @@ static int add_copied(struct outcome *out, uint64_t address, uint64_t bytes)
         unsigned first = (unsigned)__builtin_ctzll(bytes);
         uint64_t rest = ~(bytes >> first);
         unsigned count = rest ? (unsigned)__builtin_ctzll(rest) : 64;
-        err = add_run(out, address + first, count);
+        err = add_run(out, address + first, count, true);
         bytes &= first + count < 64 ? UINT64_MAX << (first + count) : 0;
     }
     return err;
@@ -214,7 +215,7 @@ static int mark_range(struct slc_forward *fwd, const struct slc_fwd_task *task,
     bool is_rep = in->info->mems[m].flags & INS_MEM_REP;
 
     if (out->flows >> f & 1)
-        return add_run(out, range.address, range.size_bytes);
+        return add_run(out, range.address, range.size_bytes, false);
     if (!(out->moves >> f & 1) || !out->move[f].to_memory)
         return 0;
     if (is_rep)
@@ -308,16 +309,19 @@ static int define(struct slc_forward *fwd, struct slc_fwd_task *task, const stru
                                   .distance = out->sight.best.distance + 1,
                                   .edge = WETDBG_EDGE_VALUE,
                                   .location = INS_LOC_COUNT};
+    struct slc_want copy = mark;
     int err = each_store(fwd, task, in, out, mark_range);
 
+    copy.distance -= fwd->slice->options.copies_are_near;
     if (!err)
         err = each_store(fwd, task, in, out, unmark_range);
     for (unsigned f = 0; f < in->info->flow_count && !err; f++)
         slc_regs_remove(&task->regs, &in->info->flows[f].defs);
     for (unsigned f = 0; f < in->info->flow_count && !err; f++)
-        mark_defined(task, &in->info->flows[f], out, f, &mark);
+        mark_defined(task, &in->info->flows[f], out, f, out->flows >> f & 1 ? &mark : &copy);
     for (size_t r = 0; r < out->run_count && !err; r++)
-        err = slc_memory_add(&fwd->memory, out->runs[r].address, out->runs[r].size_bytes, &mark);
+        err = slc_memory_add(&fwd->memory, out->runs[r].address, out->runs[r].size_bytes,
+                             out->runs[r].is_copy ? &copy : &mark);
     if (popped >= 0 && !err) {
         const struct slc_saving pop = slc_fwd_saving(fwd, in->exec, in->node, in->index, popped);
         err = slc_fwd_pop(fwd, task, &pop, save, (out->flows | out->moves) != 0);

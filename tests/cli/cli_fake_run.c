@@ -1028,9 +1028,6 @@ int wetdbg_slice_backward(struct wetdbg *wet, const struct wetdbg_criterion *cri
     fake_slice_count++;
     if (fake_slice_is_interrupted)
         return -WETDBG_ERR_INTERRUPTED;
-    for (size_t i = 0; i < 4; i++)
-        if (options->on_line && options->on_line(options->arg, &lines[i]))
-            return -WETDBG_ERR_INTERRUPTED;
     *out = calloc(1, sizeof(**out));
     (*out)->has_parents = options->record_parents;
     return 0;
@@ -1109,6 +1106,15 @@ int wetdbg_slice_of_set(const struct wetdbg_set *set, const struct wetdbg_slice_
 {
     (void)set;
     return wetdbg_slice_backward(NULL, NULL, options, out);
+}
+
+int wetdbg_slice_within(const struct wetdbg_slice *slice, const struct wetdbg_set *set,
+                        struct wetdbg_slice **out)
+{
+    (void)set;
+    *out = calloc(1, sizeof(**out));
+    **out = *slice;
+    return 0;
 }
 
 bool wetdbg_slice_contains_time(const struct wetdbg_slice *slice, wetdbg_time time)

@@ -398,6 +398,7 @@ static void slice_shows_lines_then_what_has_none(void **state)
          "data chop: 13 instances of 11 instructions in 3 lines, of 13 that depend on the source "
          "and "
          "13 that led to the target (0.00 s)\n"
+         "(by the sum of the distances from the source and to the target)\n"
          "util.c:30  helper  x2  | return *p;?[31m\n"
          "(1 more; 'more' shows the next, --limit 0 shows all)\n"
          "(left out: 1 line that only called what is in the slice; --all shows it)\n"
@@ -405,25 +406,36 @@ static void slice_shows_lines_then_what_has_none(void **state)
          "  libforeign.so  foreign  x7\n"},
         {"chop crash", 2,
          "chop: something is missing; usage: chop SOURCE TARGET [--data|--thin] [--limit N] "
-         "[--all]\n"},
+         "[--all] [--stats] [--tree]\n"},
         {"mark", 0, "nothing is marked\n"},
         {"prune --wrong crash", 0,
          "SIGSEGV at util.c:30 in helper\n"
          "right: crash\n"
          "pruned slice: 9 of 13 instances, 3 of 4 lines (0.00 s)\n"
          "0.00  util.c:30  helper  x2  | return *p;?[31m\n"
-         "0.99  main.c:14  main  x2 of 3  | main line 14;\n"},
+         "0.99  main.c:14  main  x2 of 3  | main line 14;\n"
+         "libraries, and code whose source is not here, by function:\n"
+         "  libforeign.so  foreign  x5\n"},
         {"prune --ok crash --pruned", 0,
          "SIGSEGV at util.c:30 in helper\n"
          "right: crash\n"
          "pruned slice: 9 of 13 instances, 3 of 4 lines (0.00 s)\n"
+         "(left out: 1 line that only called what is in the slice; --all shows it)\n"},
+        {"prune --ok crash --pruned --all", 0,
+         "SIGSEGV at util.c:30 in helper\n"
+         "right: crash\n"
+         "pruned slice: 9 of 13 instances, 3 of 4 lines (0.00 s)\n"
          "1.00  main.c:10  main  x1  | main line 10;\n"},
+        {"prune --tree", 2, "prune: --tree: it ranks lines; 'slice backward' draws them\n"},
         {"mark good util.c:30 --limit 1", 0,
          "SIGSEGV at util.c:30 in helper\n"
          "right: crash, util.c:30\n"
          "pruned slice: 9 of 13 instances, 3 of 4 lines (0.00 s)\n"
          "0.00  util.c:30  helper  x2  | return *p;?[31m\n"
-         "(1 more; --limit 0 shows all)\n"},
+         "(1 more; 'more' shows the next, --limit 0 shows all)\n"
+         "libraries, and code whose source is not here, by function:\n"
+         "  libforeign.so  foreign  x5\n"},
+        {"more", 0, "0.99  main.c:14  main  x2 of 3  | main line 14;\n"},
         {"mark", 0, "good  util.c:30  x1\n"},
         {"mark good util.c:31", 1,
          "util.c:31 is not in the slice of crash: a mark there tells nothing about it\n"},
@@ -458,11 +470,28 @@ static void slices_with_names_are_put_together(void **state)
         {"show A longer", 2, "'&', '|' or '-' is missing before 'longer' in 'A longer'\n"},
         {"show A |longer --limit 1", 0,
          "A |longer: 13 instances of 11 instructions in 3 lines (0.00 s)\n"
+         "(the nearest first, as far as distances are known)\n"
          "util.c:30  helper  x2  | return *p;?[31m\n"
          "(1 more; 'more' shows the next, --limit 0 shows all)\n"
          "(left out: 1 line that only called what is in the slice; --all shows it)\n"
          "libraries, and code whose source is not here, by function:\n"
          "  libforeign.so  foreign  x7\n"},
+        {"show A --stats --limit 1", 0,
+         "A: 13 instances of 11 instructions in 3 lines (0.00 s)\n"
+         "by module:\n"
+         "             7  53.8 %  libforeign.so, 7 instructions, 0 lines\n"
+         "  (1 more; --limit 0 shows all)\n"
+         "by function:\n"
+         "             7  53.8 %  foreign in libforeign.so, 7 instructions, 0 lines\n"
+         "  (2 more; --limit 0 shows all)\n"},
+        {"show A --svg x.svg", 2,
+         "show: --svg: a set has no dependences; 'slice' and 'chop' draw them\n"},
+        {"diff A B --tree", 2,
+         "diff: --tree: a set has no dependences; 'slice' and 'chop' draw them\n"},
+        {"diff A B --limit 1", 0,
+         "A has 13 instances, B 0; both have 13\n"
+         "only in A: nothing\n"
+         "only in B: nothing\n"},
         {"diff A longer", 0,
          "A has 13 instances, longer 13; both have 13\nonly in A: nothing\nonly in longer: "
          "nothing\n"},
@@ -484,6 +513,7 @@ static void more_goes_on_with_the_lines_of_the_last_slice(void **state)
         {"more", 1, "more: no slice has lines that were not shown\n"},
         {"show A --limit 1 --all", 0,
          "A: 13 instances of 11 instructions in 3 lines (0.00 s)\n"
+         "(the nearest first, as far as distances are known)\n"
          "util.c:30  helper  x2  | return *p;?[31m\n"
          "(2 more; 'more' shows the next, --limit 0 shows all)\n"
          "libraries, and code whose source is not here, by function:\n"
@@ -533,6 +563,18 @@ static void slice_as_tree_unfolds(void **state)
          "slice: both ways there are no distances: --tree, --dot and --svg take one direction\n"},
         {"slice backward crash --dot /no/such/folder/x", 5,
          "/no/such/folder/x.part: No such file or directory\n"},
+        {"chop crash crash --tree", 0,
+         "the source\n"
+         "-> SIGSEGV at util.c:30 in helper\n"
+         "full chop: 13 instances of 11 instructions in 3 lines, of 13 that depend on the source "
+         "and 13 that led to the target (0.00 s)\n"
+         "#1   criterion util.c:30  helper  x2  | return *p;?[31m\n"
+         "#2     value     main.c:14  main  x1  | main line 14;\n"
+         "#3       value     libforeign.so  foreign  x2\n"
+         "#4         value     main.c:10  main  x3  | main line 10;\n"
+         "('expand N' unfolds row #N, of which (+K) are not shown; libraries are passed by but "
+         "with "
+         "--all)\n"},
     };
     check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
 }

@@ -60,6 +60,24 @@ def check_text(bench, directory, where):
         bench.check(part in run.out, f"'{part}' is not there", run)
 
 
+def rows_of(text):
+    return [line.split("  |")[0] for line in text.splitlines() if "  | " in line]
+
+
+def check_order(bench, directory, source, target):
+    """A chop and what its two slices have in common are listed alike, and `more` goes on where the list ended."""
+    run = bench.wet("replay", directory, "--batch", "-e", f"let F = slice forward {source}", "-e", f"let B = slice backward {target}",
+                    "-e", "show F & B --limit 0", "-e", f"chop {source} {target} --limit 3", "-e", "more --limit 0",
+                    "-e", "diff B F --limit 2", "-e", "more --limit 0", "-e", f"chop {source} {target} --tree",
+                    "-e", f"chop {source} {target} --stats")
+    bench.check(run.status == 0, "orders", run)
+    both, chop, diff = [run.out.split(mark)[1] for mark in ("\nF & B: ", "full chop: ", "; both have ")]
+    wanted = rows_of(both[:both.index("libraries, and")])
+    bench.check(len(wanted) > 3 and rows_of(chop[:chop.index("; both have ")])[:len(wanted)] == wanted, f"{wanted[:4]}", run)
+    bench.check("only in F: " in diff and "only in B, further:" in diff and "only in F, further:" in diff, "the rest of a diff", run)
+    bench.check("\n#1   criterion " in run.out and "by kind of the dependence:" in run.out, "a chop's tree and numbers", run)
+
+
 def check_saved(bench, directory, where):
     kept = bench.path("kept.set")
     first, _, _, saved, other = ask(bench, directory, f"let B = slice backward {where}", "let one = B", "save one",
@@ -134,6 +152,7 @@ def test(bench, _arguments):
     ask(bench, other, "info")
     check_both(bench, directory, f"{SOURCE}:{line_of('INPUT')}")
     check_text(bench, directory, where)
+    check_order(bench, directory, f"{SOURCE}:{line_of('INPUT')}", "crash")
     kept = check_saved(bench, directory, where)
     check_refused(bench, directory, other, kept, where)
 

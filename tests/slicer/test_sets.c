@@ -180,6 +180,117 @@ static void a_first_look_is_the_end_of_the_whole_slice(void **state)
     wetdbg_slice_free(look);
 }
 
+static int compare_ahead(void *arg, const struct wetdbg_slice_instance *instance)
+{
+    struct seen *seen = arg;
+    struct wetdbg_slice_instance wanted = *instance;
+
+    seen->count++;
+    assert_true(instance->time < seen->first);
+    assert_true(wetdbg_slice_contains_time(seen->whole, instance->time));
+    if (seen->count % 97 == 0)
+        assert_int_equal(
+            wetdbg_slice_each_instance(seen->whole, &instance->pc, 1, find_again, &wanted), 0);
+    return 0;
+}
+
+static int count_until(void *arg, const struct wetdbg_slice_instance *instance)
+{
+    struct seen *seen = arg;
+
+    seen->count += instance->time < seen->first;
+    return 0;
+}
+
+/* Looks ahead from an instance. True if that did not see all. */
+static bool check_ahead(struct fixture *f, wetdbg_time time)
+{
+    struct wetdbg_slice_options options = {.record_parents = true, .copies_are_near = true};
+    struct wetdbg_criterion *source;
+    struct wetdbg_slice *whole, *look;
+
+    assert_int_equal(slc_criterion_of_places(f->wet, time, NULL, 0, 0, &source), 0);
+    assert_int_equal(wetdbg_slice_forward(f->wet, source, &options, &whole), 0);
+    options.look = f->steps / 20;
+    assert_int_equal(wetdbg_slice_forward(f->wet, source, &options, &look), 0);
+    assert_int_equal(wetdbg_slice_get_counts(whole)->looked_to, 0);
+    struct seen in_look = {whole, wetdbg_slice_get_counts(look)->looked_to, 0};
+    struct seen in_whole = in_look;
+    assert_true(in_look.first > time);
+    assert_int_equal(wetdbg_slice_each_instance(look, NULL, 0, compare_ahead, &in_look), 0);
+    assert_int_equal(wetdbg_slice_each_instance(whole, NULL, 0, count_until, &in_whole), 0);
+    assert_int_equal(in_look.count, in_whole.count);
+    assert_true(in_look.count > 0);
+    bool is_cut = in_look.count < wetdbg_slice_get_counts(whole)->instances;
+    wetdbg_slice_free(whole);
+    wetdbg_slice_free(look);
+    wetdbg_criterion_free(source);
+    return is_cut;
+}
+
+static void a_first_look_ahead_is_the_beginning_of_the_whole_slice(void **state)
+{
+    struct fixture *f = *state;
+    unsigned cut = 0;
+
+    for (unsigned i = 1; i < 8; i++)
+        cut += check_ahead(f, f->steps * i / 10);
+    assert_true(cut > 0);
+}
+
+/* ---- cut by a set ---- */
+
+struct family {
+    const struct wetdbg_slice *whole, *part;
+    uint64_t count, orphans;
+};
+
+static int check_member(void *arg, const struct wetdbg_slice_instance *instance)
+{
+    struct family *family = arg;
+    struct wetdbg_slice_instance wanted = *instance;
+
+    family->count++;
+    if (family->count % 31 == 0)
+        assert_int_equal(
+            wetdbg_slice_each_instance(family->whole, &instance->pc, 1, find_again, &wanted), 0);
+    family->orphans +=
+        instance->parent && !wetdbg_slice_contains_time(family->part, instance->parent);
+    return 0;
+}
+
+static void a_slice_within_its_chop_keeps_distances_and_parents(void **state)
+{
+    struct fixture *f = *state;
+    struct wetdbg_slice_options options = {.record_parents = true};
+    struct wetdbg_slice *whole, *part, *plain;
+    struct wetdbg_set *chop;
+    size_t count, line_count;
+
+    assert_int_equal(wetdbg_slice_backward(f->wet, f->target, &options, &whole), 0);
+    assert_int_equal(wetdbg_set_combine(f->a, WETDBG_SET_AND, f->b, &chop), 0);
+    assert_int_equal(wetdbg_slice_within(whole, chop, &part), 0);
+    assert_int_equal(wetdbg_slice_get_counts(part)->instances, wetdbg_set_count(chop));
+    struct family family = {whole, part, 0, 0};
+    assert_int_equal(wetdbg_slice_each_instance(part, NULL, 0, check_member, &family), 0);
+    assert_int_equal(family.count, wetdbg_set_count(chop));
+    assert_int_equal(family.orphans, 0);
+    assert_int_equal(wetdbg_slice_of_set(chop, &options, &plain), 0);
+    wetdbg_slice_lines(part, &count);
+    wetdbg_slice_lines(plain, &line_count);
+    assert_int_equal(count, line_count);
+    struct wetdbg_slice_link *links;
+    assert_int_equal(wetdbg_slice_links(part, NULL, &links, &count), 0);
+    assert_true(count > 0);
+    free(links);
+    struct wetdbg_slice *refused;
+    assert_int_equal(wetdbg_slice_within(plain, chop, &refused), -EINVAL);
+    wetdbg_slice_free(plain);
+    wetdbg_slice_free(part);
+    wetdbg_slice_free(whole);
+    wetdbg_set_free(chop);
+}
+
 /* ---- files ---- */
 
 static size_t read_file(const char *path, uint8_t *bytes, size_t size)
@@ -248,6 +359,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(sets_hold_what_their_members_say),
         cmocka_unit_test(a_set_as_a_slice_has_the_lines_of_its_own),
         cmocka_unit_test(a_first_look_is_the_end_of_the_whole_slice),
+        cmocka_unit_test(a_first_look_ahead_is_the_beginning_of_the_whole_slice),
+        cmocka_unit_test(a_slice_within_its_chop_keeps_distances_and_parents),
         cmocka_unit_test(files_come_back_or_are_refused),
     };
 
