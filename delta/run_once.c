@@ -92,6 +92,7 @@ static _Noreturn void child(const struct dlt_command *command, int fd, int go, p
         (!command->directory || chdir(command->directory) == 0)) {
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
+        signal(SIGPIPE, SIG_DFL); /* who watches over the run ignores it */
         if (command->stand_in)
             _exit(command->stand_in->run(command->stand_in->arg, command->program, command->argv,
                                          command->environment));

@@ -126,12 +126,20 @@ static int chop_of_passing(struct cli_dd_case *fail, struct cli_dd_absence *abse
 
 /* ---- both ---- */
 
+int cli_dd_absence_open(struct cli_app *app, const struct wetdbg_dd_options *how,
+                        const struct wetdbg_dd_result *found, struct cli_dd_absence *absence)
+{
+    const struct wetdbg_dd_place place = {.is_temporary = true};
+    return absence->pass.recording
+               ? 0
+               : cli_dd_case_open(app, how, &found->pass, &place, &absence->pass);
+}
+
 int cli_dd_absence_chop(struct cli_app *app, struct cli_dd_case *fail,
                         const struct wetdbg_dd_options *how, const struct wetdbg_dd_result *found,
                         struct cli_dd_absence *absence, struct cli_chop *chop)
 {
-    const struct wetdbg_dd_place place = {.is_temporary = true};
-    int err = cli_dd_case_open(app, how, &found->pass, &place, &absence->pass);
+    int err = cli_dd_absence_open(app, how, found, absence);
     if (!err)
         err = cli_dd_case_find_sources(&absence->pass, how, found, false);
     if (err)

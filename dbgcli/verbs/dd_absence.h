@@ -23,6 +23,11 @@ struct cli_dd_absence {
         *decision; /* in the passing run: there `chop` ends; NULL: it is of the failing run */
 };
 
+/* Records the passing run and opens it, unless it is open. Errors of cli_dd_case_open();
+ * cli_dd_absence_fini() is due after any result. */
+int cli_dd_absence_open(struct cli_app *app, const struct wetdbg_dd_options *how,
+                        const struct wetdbg_dd_result *found, struct cli_dd_absence *absence);
+
 /* Makes the chop. cli_dd_absence_fini() is due after any result, after cli_chop_fini(). */
 int cli_dd_absence_chop(struct cli_app *app, struct cli_dd_case *fail,
                         const struct wetdbg_dd_options *how, const struct wetdbg_dd_result *found,

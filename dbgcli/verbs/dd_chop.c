@@ -11,6 +11,7 @@
 #include "dbgcli/verbs/dd_absence.h"
 #include "dbgcli/verbs/dd_answer.h"
 #include "dbgcli/verbs/dd_case.h"
+#include "dbgcli/verbs/dd_difference.h"
 #include <wetdbg/errors.h>
 
 struct chopping {
@@ -22,28 +23,42 @@ struct chopping {
     struct cli_dd_absence absence;
     bool is_absence; /* the failing input has nothing of the difference */
     struct wetdbg_criterion *target;
+    const char *because; /* in words, why that is the target; NULL: it was said */
     struct cli_chop chop;
 };
 
 /* ---- what failed ---- */
 
-/* By the oracle, or as the user says; to be freed. NULL, with a sentence, if only the oracle
- * knows. */
-static char *target_text(const struct chopping *self)
+/* The failing run's output says it, where it parts from that of the passing one. */
+static int find_difference(struct chopping *self, char **text)
+{
+    if (!self->how->pass)
+        return wetdbg_fail(
+            -WETDBG_ERR_NOT_FOUND,
+            "only the oracle knows what is wrong: name it, as for 'slice' (--target=output:28), or "
+            "give a passing input, too (--pass=FILE), whose output is compared then");
+    int err = cli_dd_absence_open(self->app, self->how, self->found, &self->absence);
+    if (!err)
+        err = cli_dd_difference(&self->fail.session, &self->absence.pass.session, text,
+                                &self->because);
+    cli_session_catch(&self->fail.session);
+    return err;
+}
+
+/* By the oracle, or as the user says; to be freed. */
+static int target_text(struct chopping *self, char **text)
 {
     const struct wetdbg_dd_recorded *run = self->fail.recorded;
+    *text = NULL;
     if (self->go_on->target)
-        return cli_strdup(self->go_on->target);
-    if (self->how->oracle == WETDBG_DD_EXPECT)
-        return cli_asprintf("output:%" PRIu64, self->found->wrong_offset);
-    if (self->how->oracle != WETDBG_DD_COMMAND || run->signal)
-        return cli_strdup("crash");
-    if (run->exit_status)
-        return cli_strdup("exit");
-    wetdbg_fail(
-        -WETDBG_ERR_NOT_FOUND,
-        "only the oracle knows what is wrong: name it, as for 'slice' (--target=output:28)");
-    return NULL;
+        *text = cli_strdup(self->go_on->target);
+    else if (self->how->oracle == WETDBG_DD_EXPECT)
+        *text = cli_asprintf("output:%" PRIu64, self->found->wrong_offset);
+    else if (self->how->oracle != WETDBG_DD_COMMAND || run->signal)
+        *text = cli_strdup("crash");
+    else if (run->exit_status)
+        *text = cli_strdup("exit");
+    return *text ? 0 : find_difference(self, text);
 }
 
 static int find_target(struct chopping *self)
@@ -55,10 +70,11 @@ static int find_target(struct chopping *self)
             -WETDBG_ERR_NOT_FOUND,
             "the program did not fail when it was recorded: it exited with status %d",
             run->exit_status);
-    char *text = target_text(self);
-    if (!text)
-        return -WETDBG_ERR_NOT_FOUND;
-    int err = cli_slice_criterion(&self->fail.session, text, false, &self->target);
+    char *text;
+    int err = target_text(self, &text);
+    if (err)
+        return err;
+    err = cli_slice_criterion(&self->fail.session, text, false, &self->target);
     free(text);
     return err;
 }
@@ -134,6 +150,8 @@ static void print_ends(struct chopping *self)
     fputs("-> ", out->stream);
     cli_out_text(out, wetdbg_criterion_get_info(self->chop.target)->description);
     putc('\n', out->stream);
+    if (self->because)
+        fprintf(out->stream, "(%s)\n", self->because);
 }
 
 static void print_next(const struct chopping *self)
@@ -196,6 +214,7 @@ static int add_json(struct chopping *self, json_t *object, int err)
     cli_json_set(info, "target",
                  self->target ? cli_json_text(wetdbg_criterion_get_info(self->target)->text)
                               : json_null());
+    cli_json_set(info, "target_because", cli_json_text(self->because));
     cli_json_set(info, "absence",
                  self->is_absence ? cli_dd_absence_json(&self->absence, &self->fail) : json_null());
     if (!err)

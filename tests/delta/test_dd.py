@@ -397,6 +397,32 @@ def test_chop_of_other_units(dd):
     dd.equal(dd.recordings(), before, "recordings")
 
 
+def test_chop_to_the_difference(dd):
+    """Only the oracle says that it failed: then it is where the output is not what the passing run wrote."""
+    program, source = f"{dd.programs}/given", f"{e2e.SOURCE}/tests/delta/programs/given.c"
+    good, bad = dd.file("good", "abc"), dd.file("bad", "abcX")
+    oracle = '! grep -q X "$WETDBG_INPUT"'
+    words = ["--no-keep", "--pass", good, "--fail", bad, "--oracle", oracle, "--", program, "text", "@@"]
+    found = dd.json(*words, chop=True)
+    info = found["chop_info"]
+    dd.equal((info["target"], info["target_because"]), ("output:1:5", "the first byte that the passing run wrote otherwise"),
+             "what is wrong")
+    dd.bench.check(source_lines(found, "given.c") >= {marked(source, "/* COUNT */"), marked(source, "/* CHOOSE */")},
+                   f"the chop's lines: {source_lines(found, 'given.c')}")
+    run = dd.run(*words, chop=True)
+    dd.bench.check("byte 5" in run.out and "\n(the first byte that the passing run wrote otherwise)\n" in run.out, "what is wrong", run)
+    run = dd.run(*words[:-2], "slow-like", "@@", chop=True)
+    dd.bench.check("since both runs put out the same" in run.out, "outputs that are alike", run)
+
+
+def test_pipes_that_close(dd):
+    """Programs die of SIGPIPE there, too: whoever watches over them ignores it, they do not."""
+    found = dd.json("--fail", dd.file("f", "abcX"), "--oracle",
+                    'grep -q "^SigIgn:[[:space:]]*0*$" "$WETDBG_OUTPUT" && ! grep -q X "$WETDBG_INPUT"',
+                    "--", "/bin/cat", "/proc/self/status")
+    dd.equal(found["fail"], b"X", "what is enough to fail")
+
+
 def test_chop_of_an_absence(dd):
     """A comment's mark is missing, so that more ran than should have; an unlock is, so that less did."""
     program, source = f"{dd.programs}/absent", f"{e2e.SOURCE}/tests/delta/programs/absent.c"
@@ -471,10 +497,10 @@ def test_chop_killed(dd):
 PARTS = {
     "finds": ("test_figure", "test_minimize", "test_tree", "test_replacements", "test_expect", "test_other_units",
               "test_where_the_input_is", "test_function"),
-    "unruly": ("test_unruly",),
+    "unruly": ("test_unruly", "test_pipes_that_close"),
     "refuses": ("test_bad_oracles", "test_refusals", "test_journal_of_another_search"),
     "ends": ("test_early_end", "test_terminal"),
-    "chops": ("test_chop_figure", "test_chop_of_other_units"),
+    "chops": ("test_chop_figure", "test_chop_of_other_units", "test_chop_to_the_difference"),
     "reasons": ("test_chop_of_an_absence", "test_chop_that_is_none"),
     "killed": ("test_chop_killed",),
 }
