@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A slice held against passing runs, by instruction: those of the slice are looked for in each
- * passing run's modules, which may lie elsewhere. Executions are counted without running anything;
- * values need all intervals run again.
+ * passing run's modules, which may lie elsewhere. What was executed is known by node, without
+ * running anything. Values need intervals run again: those only in which an instruction ran of which
+ * some value of the failing run has not been seen yet.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ struct statement {
     uint64_t pc;    /* in the failing run */
     uint64_t there; /* 0: nowhere */
     uint32_t line;  /* in wetdbg_slice_lines() */
+    uint32_t id;
 };
 
 /* Something that a statement made in the slice. */
@@ -29,6 +31,12 @@ struct value {
     uint64_t key;
     uint32_t line;
     bool is_seen; /* by a passing run */
+};
+
+/* A node of the run that is looked at, and a statement that it holds. */
+struct holder {
+    uint32_t node;
+    uint32_t id; /* of the statement */
 };
 
 struct holding {
@@ -43,6 +51,10 @@ struct holding {
     size_t value_count, value_capacity;
     struct wd_index by_key;
     bool is_failing; /* the run that is looked at is the slice's own: values are collected */
+    struct holder *holders;
+    size_t holder_count, holder_capacity;
+    uint32_t *unseen;      /* by statement's id: its values that no passing run made so far */
+    uint64_t unseen_count; /* of all */
 };
 
 /* ---- the same instruction elsewhere ---- */
@@ -148,7 +160,8 @@ static int find_statements(struct holding *holding)
 
     holding->lines = calloc(holding->line_count + 1, sizeof(*holding->lines));
     holding->statements = calloc(limit + 1, sizeof(*holding->statements));
-    if (!places || !holding->lines || !holding->statements) {
+    holding->unseen = calloc(limit + 1, sizeof(*holding->unseen));
+    if (!places || !holding->lines || !holding->statements || !holding->unseen) {
         free(places);
         return -ENOMEM;
     }
@@ -160,8 +173,8 @@ static int find_statements(struct holding *holding)
             continue;
         uint64_t pc = slice->code->pcs[i].pc;
         has_own = has_own || wetdbg_is_own(slice->wet, pc);
-        holding->statements[holding->statement_count++] =
-            (struct statement){.pc = pc, .line = places[line] - 1};
+        uint32_t id = (uint32_t)holding->statement_count++;
+        holding->statements[id] = (struct statement){.pc = pc, .line = places[line] - 1, .id = id};
     }
     free(places);
     return has_own ? 0
@@ -172,20 +185,47 @@ static int find_statements(struct holding *holding)
 
 /* ---- executed ---- */
 
+static const struct statement *find_statement(const struct holding *holding, uint64_t there)
+{
+    size_t at = wd_bisect(0, holding->statement_count, i, holding->statements[i].there < there);
+    bool is_there = at < holding->statement_count && holding->statements[at].there == there;
+
+    return is_there ? &holding->statements[at] : NULL;
+}
+
+static int add_holder(struct holding *holding, uint32_t node, uint32_t id)
+{
+    if (wd_grow(holding->holders, holding->holder_capacity, holding->holder_count + 1))
+        return -ENOMEM;
+    holding->holders[holding->holder_count++] = (struct holder){node, id};
+    return 0;
+}
+
+/* Finds the nodes that hold the statements, and marks the lines of which one ran. */
+static int find_holders(struct holding *holding, struct wetdbg *wet, bool *is_executed)
+{
+    int err = 0;
+
+    holding->holder_count = 0;
+    for (uint32_t id = 0; id < wet_node_limit(wet) && !err; id++) {
+        const struct wet_node *node = wet_get_node(wet, id);
+        for (uint32_t s = 0; node && s < node->statement_count && !err; s++) {
+            const struct statement *statement = find_statement(holding, node->statements[s].pc);
+            if (!statement || !node->executions)
+                continue;
+            is_executed[statement->line] = true;
+            err = add_holder(holding, id, statement->id);
+        }
+    }
+    return err;
+}
+
 static int count_executed(struct holding *holding, struct wetdbg *wet)
 {
     bool *is_executed = calloc(holding->line_count + 1, sizeof(*is_executed));
-    int err = is_executed ? 0 : -ENOMEM;
+    int err = is_executed ? find_holders(holding, wet, is_executed) : -ENOMEM;
 
-    for (size_t i = 0; i < holding->statement_count && !err; i++) {
-        const struct statement *statement = &holding->statements[i];
-        uint64_t count = 0;
-        if (!statement->there || is_executed[statement->line])
-            continue;
-        err = wetdbg_count_instances(wet, &statement->there, 1, &count);
-        is_executed[statement->line] = count > 0;
-    }
-    for (size_t i = 0; i < holding->line_count && !err; i++)
+    for (size_t i = 0; i < holding->line_count && !err && !holding->is_failing; i++)
         holding->lines[i].executed += is_executed[i];
     free(is_executed);
     return err;
@@ -232,7 +272,7 @@ static int values_grow(struct holding *holding)
     return 0;
 }
 
-static int value_add(struct holding *holding, uint64_t key, uint32_t line)
+static int value_add(struct holding *holding, uint64_t key, uint32_t line, uint32_t id)
 {
     int err = holding->value_count < VALUES_MAX ? values_grow(holding) : 0;
     if (err || holding->value_count >= VALUES_MAX)
@@ -242,6 +282,8 @@ static int value_add(struct holding *holding, uint64_t key, uint32_t line)
         return 0;
     holding->values[holding->value_count] = (struct value){.key = key, .line = line};
     *slot = (uint32_t)++holding->value_count;
+    holding->unseen[id]++;
+    holding->unseen_count++;
     return 0;
 }
 
@@ -261,20 +303,35 @@ static int take_effect(void *arg, const struct wetdbg_effect *effect)
 
     if (!effect->after || !effect->pc || looks_like_address(effect))
         return 0;
-    size_t at =
-        wd_bisect(0, holding->statement_count, i, holding->statements[i].there < effect->pc);
-    if (at == holding->statement_count || holding->statements[at].there != effect->pc)
+    const struct statement *statement = find_statement(holding, effect->pc);
+    if (!statement)
         return 0;
-    const struct statement *statement = &holding->statements[at];
     uint64_t key = XXH3_64bits_withSeed(effect->after, effect->size, statement->pc);
     if (holding->is_failing)
         return wetdbg_slice_contains_time(holding->slice, effect->time)
-                   ? value_add(holding, key, statement->line)
+                   ? value_add(holding, key, statement->line, statement->id)
                    : 0;
-    uint32_t *slot = holding->value_count ? value_slot(holding, key) : NULL;
-    if (slot && *slot)
+    uint32_t *slot = holding->unseen[statement->id] ? value_slot(holding, key) : NULL;
+    if (slot && *slot && !holding->values[*slot - 1].is_seen) {
         holding->values[*slot - 1].is_seen = true;
+        holding->unseen[statement->id]--;
+        holding->unseen_count--;
+    }
     return 0;
+}
+
+/* Whether an interval has something to tell: it need not be run to know that. */
+static bool is_interesting(const struct holding *holding, struct wetdbg *wet, uint64_t k)
+{
+    if (holding->is_failing && !holding->slice->shares[k].bits)
+        return false;
+    for (size_t i = 0; i < holding->holder_count; i++) {
+        const struct holder *holder = &holding->holders[i];
+        if ((holding->is_failing || holding->unseen[holder->id]) &&
+            wet_node_executions_in(wet, holder->node, k))
+            return true;
+    }
+    return false;
 }
 
 static int look_at_values(struct holding *holding, struct wetdbg *wet)
@@ -288,7 +345,7 @@ static int look_at_values(struct holding *holding, struct wetdbg *wet)
     for (uint64_t k = 0; k < intervals && !err; k++)
         if (holding->is_unwanted && holding->is_unwanted(holding->arg))
             err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
-        else if (!holding->is_failing || holding->slice->shares[k].bits)
+        else if (is_interesting(holding, wet, k))
             err = wetdbg_effects_each(effects, k, true, take_effect, holding);
     wetdbg_effects_close(effects);
     return err;
@@ -329,7 +386,8 @@ int wetdbg_slice_hold_against(const struct wetdbg_slice *slice,
     if (!err) {
         holding.is_failing = true;
         place_statements(&holding, slice->wet);
-        err = look_at_values(&holding, slice->wet);
+        err = count_executed(&holding, slice->wet);
+        err = err ? err : look_at_values(&holding, slice->wet);
         holding.is_failing = false;
     }
     for (size_t i = 0; i < count && !err; i++)
@@ -338,6 +396,8 @@ int wetdbg_slice_hold_against(const struct wetdbg_slice *slice,
         count_values(&holding);
     free(holding.statements);
     free(holding.values);
+    free(holding.holders);
+    free(holding.unseen);
     wd_index_fini(&holding.by_key);
     if (err)
         free(holding.lines);

@@ -8,9 +8,9 @@
 
 /*
  * The first byte of standard output, else of standard error, that is not the same in both: as a
- * criterion of the failing run, which is to be freed, and in words (static) what the passing run did
- * there. -WETDBG_ERR_NOT_FOUND, explained, if both put out the same, or what one passed on in the
- * kernel, so that nobody knows it; errors of running intervals.
+ * criterion of the failing run, which is to be freed, and in words (static) what the passing run
+ * did there. -WETDBG_ERR_NOT_FOUND, explained, if both put out the same, or what one passed on in
+ * the kernel, so that nobody knows it; errors of running intervals.
  */
 int cli_dd_difference(struct cli_session *fail, struct cli_session *pass, char **criterion,
                       const char **what);

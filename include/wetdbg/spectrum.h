@@ -78,8 +78,10 @@ int wetdbg_check_same_program(struct wetdbg *wet, struct wetdbg *other, const ch
 int wetdbg_pc_in_other(struct wetdbg *wet, uint64_t pc, struct wetdbg *other, uint64_t *other_pc);
 
 /*
- * For each of wetdbg_slice_lines(): what the passing runs did of it. All intervals of these runs
- * are run again, for the values; `is_unwanted` (may be NULL) is asked before each. *lines is to be
+ * For each of wetdbg_slice_lines(): what the passing runs did of it. For the
+ * values intervals of these runs are run again: those in which an instruction ran of which the
+ * failing run has values that no passing run has made so far. `is_unwanted` (may be NULL) is asked
+ * before each. *lines is to be
  * freed. -WETDBG_ERR_USAGE for runs of other programs, and if no line of the slice is of the
  * program's own code; -WETDBG_ERR_INTERRUPTED, -ENOMEM; errors of running an interval.
  */
