@@ -133,10 +133,24 @@ void cli_info_subjects_each(const char *typed, struct cli_completions *completio
         cli_completions_add(completions, typed, subjects[i].name);
 }
 
+static int fail_ambiguous(const char *name)
+{
+    char *list = cli_strdup("");
+    for (size_t i = 0; i < SUBJECT_COUNT; i++) {
+        if (strncmp(subjects[i].name, name, strlen(name)) != 0)
+            continue;
+        char *longer = cli_asprintf("%s%s%s", list, *list ? ", " : "", subjects[i].name);
+        free(list);
+        list = longer;
+    }
+    int err = wetdbg_fail(-WETDBG_ERR_USAGE, "ambiguous 'info %s': %s", name, list);
+    free(list);
+    return err;
+}
+
 static int find_subject(const char *name, const struct cli_info_subject **found)
 {
-    char list[256] = "";
-    size_t used = 0, count = 0;
+    size_t count = 0;
     for (size_t i = 0; i < SUBJECT_COUNT; i++) {
         if (strncmp(subjects[i].name, name, strlen(name)) != 0)
             continue;
@@ -144,13 +158,9 @@ static int find_subject(const char *name, const struct cli_info_subject **found)
         if (strcmp(subjects[i].name, name) == 0)
             return 0;
         count++;
-        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
-                                 subjects[i].name);
     }
-    if (count == 1)
-        return 0;
     if (count)
-        return wetdbg_fail(-WETDBG_ERR_USAGE, "ambiguous 'info %s': %s", name, list);
+        return count == 1 ? 0 : fail_ambiguous(name);
     struct cli_suggestion suggestion = {.wanted = name};
     for (size_t i = 0; i < SUBJECT_COUNT; i++)
         cli_suggestion_offer(&suggestion, subjects[i].name);

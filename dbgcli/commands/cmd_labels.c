@@ -13,6 +13,7 @@
 #include "dbgcli/commands/slicing.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/nav/place.h"
+#include "dbgcli/sorted.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/walk.h>
 
@@ -131,18 +132,23 @@ static int find_executions(struct labels *labels)
     return err;
 }
 
+struct step_key {
+    const struct step *steps;
+    wetdbg_time time;
+};
+
+static bool is_step_before(const void *arg, size_t i)
+{
+    const struct step_key *key = arg;
+    return key->steps[i].time < key->time;
+}
+
 static const struct step *step_at(const struct labels *labels, wetdbg_time time)
 {
-    size_t low = 0, high = labels->step_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (labels->steps[middle].time < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool is_there = low < labels->step_count && labels->steps[low].time == time;
-    return is_there ? &labels->steps[low] : NULL;
+    const struct step_key key = {labels->steps, time};
+    size_t at = cli_sorted_find(labels->step_count, is_step_before, &key);
+    bool is_there = at < labels->step_count && labels->steps[at].time == time;
+    return is_there ? &labels->steps[at] : NULL;
 }
 
 /* ---- values ---- */

@@ -8,6 +8,7 @@
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/slice_groups.h"
 #include "dbgcli/nav/place.h"
+#include "dbgcli/sorted.h"
 #include <wetdbg/errors.h>
 
 /* A line on its way to a node. */
@@ -216,18 +217,23 @@ void cli_slice_graph_free(struct cli_slice_graph *graph)
     free(graph);
 }
 
+struct user_key {
+    const struct cli_graph_link *links;
+    size_t user;
+};
+
+static bool is_link_before(const void *arg, size_t i)
+{
+    const struct user_key *key = arg;
+    return key->links[i].user < key->user;
+}
+
 size_t cli_slice_graph_uses(const struct cli_slice_graph *graph, size_t user, size_t *first)
 {
-    size_t low = 0, high = graph->link_count, count = 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (graph->links[middle].user < user)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *first = low;
-    while (low + count < graph->link_count && graph->links[low + count].user == user)
+    const struct user_key key = {graph->links, user};
+    size_t count = 0;
+    *first = cli_sorted_find(graph->link_count, is_link_before, &key);
+    while (*first + count < graph->link_count && graph->links[*first + count].user == user)
         count++;
     return count;
 }

@@ -66,7 +66,12 @@ int cli_criterion_parse(struct cli_session *session, const char *text, bool from
                         struct wetdbg_criterion **out)
 {
     struct wetdbg_standpoint from = {
-        .now = session->time, .read_time = read_time, .arg = session, .from_write = from_write};
+        .now = session->time,
+        .read_time = read_time,
+        .arg = session,
+        .from_write = from_write,
+        .session = session->slices,
+    };
     return wetdbg_criterion_parse(session->wet, text, &from, out);
 }
 

@@ -122,6 +122,8 @@ struct wetdbg_criterion_info {
     uint64_t output_offset, output_size;
 };
 
+struct wetdbg_slice_session; /* below */
+
 /* Where whoever asks stands in the run. All zero: nowhere, and times are numbers. */
 struct wetdbg_standpoint {
     wetdbg_time now; /* what a criterion without its @TIME means; 0: it must be given */
@@ -129,6 +131,9 @@ struct wetdbg_standpoint {
     int (*read_time)(void *arg, const char *text, wetdbg_time *time);
     void *arg;
     bool from_write; /* output is meant as it was written, not as it was put into its buffer */
+    /* Of the same wet: keeps what input and output criteria find out of the run. NULL: nothing is
+     * kept. */
+    struct wetdbg_slice_session *session;
 };
 
 /*

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "slicer/channels/channels.h"
 #include "slicer/criteria/birth.h"
+#include "slicer/slice_session.h"
 #include "slicer/state_view.h"
 #include <wetdbg/errors.h>
 
@@ -325,6 +327,20 @@ static enum wetdbg_criterion_kind kind_of(const char *text)
     if (*text == '$')
         return WETDBG_CRITERION_REGISTER;
     return slc_is_line(text) ? WETDBG_CRITERION_LINE : WETDBG_CRITERION_FUNCTION;
+}
+
+int slc_criterion_channels(const struct wetdbg_criterion *criterion, struct slc_channels **channels)
+{
+    *channels = NULL;
+    return criterion->from.session ? slc_session_channels(criterion->from.session, channels)
+                                   : slc_channels_make(criterion->wet, channels);
+}
+
+void slc_criterion_give_channels(const struct wetdbg_criterion *criterion,
+                                 struct slc_channels *channels)
+{
+    if (!criterion->from.session)
+        slc_channels_free(channels);
 }
 
 int wetdbg_criterion_parse(struct wetdbg *wet, const char *text,

@@ -99,6 +99,14 @@ int slc_seed_add_variable(struct slc_seed *seed, const struct wetdbg_place *wher
 /* "a.c:12 in f", or "f in libc.so.6", or "0x1234". */
 void slc_describe_pc(struct wetdbg *wet, uint64_t pc, char *text, size_t size);
 
+/* What calls sent and got: the session's, if the criterion's standpoint has one, else made anew. To
+ * be given back, NULL too. 0 or an error. */
+struct slc_channels;
+int slc_criterion_channels(const struct wetdbg_criterion *criterion,
+                           struct slc_channels **channels);
+void slc_criterion_give_channels(const struct wetdbg_criterion *criterion,
+                                 struct slc_channels *channels);
+
 /* Each fills the seeds, info and description of a criterion whose text is known to be of its
  * kind. */
 int slc_parse_crash(struct wetdbg_criterion *criterion);

@@ -197,10 +197,10 @@ int slc_parse_input(struct wetdbg_criterion *criterion, const char *rest)
                            criterion->text);
     }
     input.path = path;
-    int err = slc_channels_make(criterion->wet, &input.channels);
+    int err = slc_criterion_channels(criterion, &input.channels);
     if (!err)
         err = add_deliveries(&input);
-    slc_channels_free(input.channels);
+    slc_criterion_give_channels(criterion, input.channels);
     free(input.deliveries);
     snprintf(from, sizeof(from), "descriptor %d", input.fd);
     snprintf(criterion->description, sizeof(criterion->description),

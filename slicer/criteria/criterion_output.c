@@ -245,7 +245,7 @@ static int end_of_descriptor(struct wetdbg_criterion *criterion, struct slc_chan
         if (!is_output(transfer, fd))
             continue;
         last = number;
-        end.size += transfer->size;
+        end.size = slc_channels_put_out(channels, number) + transfer->size;
     }
     if (last != SLC_NO_CALL) {
         err = add_sent(criterion, channels, last, slc_channels_call(channels, last)->size - 1, 1);
@@ -313,8 +313,9 @@ static int parse_descriptor_output(struct wetdbg_criterion *criterion,
         const struct slc_transfer *transfer = slc_channels_call(channels, number);
         if (!is_output(transfer, range->fd))
             continue;
-        uint64_t start = written, from = range->offset > start ? range->offset : start;
-        written += transfer->size;
+        uint64_t start = slc_channels_put_out(channels, number);
+        uint64_t from = range->offset > start ? range->offset : start;
+        written = start + transfer->size;
         uint64_t end =
             range->offset + range->size < written ? range->offset + range->size : written;
         if (from >= end)
@@ -359,14 +360,14 @@ static int parse_output(struct wetdbg_criterion *criterion, struct slc_channels 
 int slc_parse_output(struct wetdbg_criterion *criterion, const char *rest)
 {
     struct slc_channels *channels;
-    int err = slc_channels_make(criterion->wet, &channels);
+    int err = slc_criterion_channels(criterion, &channels);
 
     if (err)
         return err;
     bool is_of_end = is_end(rest);
     err =
         is_of_end ? parse_end(criterion, channels, rest) : parse_output(criterion, channels, rest);
-    slc_channels_free(channels);
+    slc_criterion_give_channels(criterion, channels);
     bool is_of_bytes = !is_of_end && criterion->seed_count &&
                        criterion->seeds[0].uses == SLC_USES_NONE &&
                        (criterion->seeds[0].place_count || criterion->seeds[0].passed.size);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/array.h"
 #include "common/bisect.h"
@@ -42,27 +43,80 @@ struct walk {
 
 /* ---- where a frame may come again ---- */
 
-static int find_ways(struct watch *watch)
-{
-    uint32_t count = wetdbg_graph_block_count(watch->graph);
-    bool has_changed = true;
+/* The edges of a graph, the other way round: those that lead to block b come from
+ * from[first[b]], ..., from[first[b + 1] - 1]. */
+struct edges {
+    uint32_t *first, *from;
+};
 
-    watch->can_come = calloc((size_t)count + 1, sizeof(*watch->can_come));
-    if (!watch->can_come)
-        return -ENOMEM;
-    while (has_changed) {
-        has_changed = false;
-        for (uint32_t i = count; i-- > 0;) {
-            const struct wetdbg_block *block = wetdbg_graph_block(watch->graph, i);
-            for (uint32_t s = 0; s < block->successor_count && !watch->can_come[i]; s++) {
-                uint32_t next = block->successors[s];
-                watch->can_come[i] =
-                    next != WETDBG_BLOCK_EXIT && (next == watch->site || watch->can_come[next]);
-                has_changed |= watch->can_come[i];
-            }
+static void free_edges(struct edges *edges)
+{
+    free(edges->first);
+    free(edges->from);
+}
+
+/* Goes through all edges; with `from` NULL it counts them, in first[b + 1] those that lead to b. */
+static void list_edges(const struct wetdbg_graph *graph, uint32_t *first, uint32_t *from)
+{
+    for (uint32_t i = 0; i < wetdbg_graph_block_count(graph); i++) {
+        const struct wetdbg_block *block = wetdbg_graph_block(graph, i);
+        for (uint32_t s = 0; s < block->successor_count; s++) {
+            uint32_t to = block->successors[s];
+            if (to == WETDBG_BLOCK_EXIT)
+                continue;
+            if (from)
+                from[first[to]++] = i;
+            else
+                first[to + 1]++;
         }
     }
+}
+
+static int make_edges(const struct wetdbg_graph *graph, struct edges *edges)
+{
+    uint32_t count = wetdbg_graph_block_count(graph);
+
+    edges->from = NULL;
+    edges->first = calloc((size_t)count + 2, sizeof(*edges->first));
+    if (!edges->first)
+        return -ENOMEM;
+    list_edges(graph, edges->first, NULL);
+    for (uint32_t b = 0; b < count; b++)
+        edges->first[b + 1] += edges->first[b];
+    edges->from = malloc(((size_t)edges->first[count] + 1) * sizeof(*edges->from));
+    if (!edges->from)
+        return -ENOMEM;
+    list_edges(graph, edges->first, edges->from);
+    /* each place has moved on to where the next one began */
+    memmove(edges->first + 1, edges->first, count * sizeof(*edges->first));
+    edges->first[0] = 0;
     return 0;
+}
+
+/* Back from `site`, edge by edge; each block is looked at once. */
+static int find_ways(struct watch *watch)
+{
+    uint32_t count = wetdbg_graph_block_count(watch->graph), *met;
+    size_t met_count = 0;
+    struct edges edges;
+    int err = make_edges(watch->graph, &edges);
+
+    watch->can_come = calloc((size_t)count + 1, sizeof(*watch->can_come));
+    met = malloc(((size_t)count + 1) * sizeof(*met));
+    if (!watch->can_come || !met)
+        err = -ENOMEM;
+    if (!err)
+        met[met_count++] = watch->site;
+    for (size_t at = 0; at < met_count; at++)
+        for (uint32_t e = edges.first[met[at]]; e < edges.first[met[at] + 1]; e++) {
+            uint32_t before = edges.from[e];
+            if (!watch->can_come[before] && before != watch->site)
+                met[met_count++] = before;
+            watch->can_come[before] = true;
+        }
+    free(met);
+    free_edges(&edges);
+    return err;
 }
 
 /* The graph of the function around an address, which need not be where an instruction begins. */
