@@ -179,6 +179,8 @@ static int move_back(struct cli_session *session, wetdbg_time time)
     int err = wetdbg_criterion_of_instance(session->wet, time, &criterion);
     if (err)
         return err;
+    cli_pruning_add_wrong(session->pruning, session->criterion);
+    session->criterion = NULL;
     cli_slice_remember(
         session, criterion,
         &(struct wetdbg_slice_options){.kinds = WETDBG_SLICE_FULL, .no_exits = session->no_exits},

@@ -4,6 +4,7 @@
 
 #include "dbgcli/commands/origin_place.h"
 #include "dbgcli/commands/pruning.h"
+#include "dbgcli/commands/set_expression.h"
 #include "dbgcli/commands/slice_manner.h"
 #include "dbgcli/commands/slicing.h"
 #include <wetdbg/errors.h>
@@ -16,6 +17,7 @@ static const struct cli_option options[] = {
     {"wrong", 0, "CRITERION", "this is wrong; else what was sliced last"},
     {"from", 0, "SOURCE", "only what depends on this, too, as in a chop (several can be given)"},
     {"through", 0, "CRITERION", "only what this depends on or what depends on it (several, too)"},
+    {"within", 0, "NAME", "only what is in this named slice or expression (several, too)"},
     {"pruned", 0, NULL, "show the lines that are pruned instead"},
     {"limit", 0, "N", "at most N lines (40); 0: all"},
     {"all", 0, NULL, "every line, also of libraries, and what only called others"},
@@ -26,7 +28,7 @@ static const struct cli_option options[] = {
 const struct cli_syntax cli_cmd_prune_syntax = {
     .example = "prune --ok output:0+28 --wrong output:28",
     .usage = "[--ok CRITERION]... [--wrong CRITERION] [--from SOURCE]... [--through CRITERION]... "
-             "[--pruned] [--limit N] [--all]",
+             "[--within NAME]... [--pruned] [--limit N] [--all]",
     .options = options,
     .next = "more",
     .details =
@@ -37,7 +39,8 @@ const struct cli_syntax cli_cmd_prune_syntax = {
         "the line has computed in this run would do, or nothing right depends on it; 1: only the\n"
         "value that it had fits, and the line is left out. What is right is, if nothing is said,\n"
         "all output before the first wrong byte. --from and --through leave only what these have\n"
-        "to do with. Then 'mark' says more of single lines, and the next round begins. Values are\n"
+        "to do with, --within what is in a set that 'let' named. Then 'mark' says more of single "
+        "lines, and the next round begins. Values are\n"
         "told by running the program again.\n"
         "A fault is lost by it where a wrong value happened to give right output.",
 };
@@ -108,6 +111,17 @@ static int narrow(struct cli_session *session, const char *text, bool is_both)
     return err;
 }
 
+static int narrow_to_set(struct cli_session *session, const char *text)
+{
+    struct cli_nearness *near;
+    struct wetdbg_set *set;
+    int err = cli_set_evaluate(session->named, text, &set, &near);
+    if (err)
+        return err;
+    cli_nearness_free(near);
+    return cli_pruning_narrow(session->pruning, set);
+}
+
 static int narrow_all(struct cli_session *session, const struct cli_args *args)
 {
     int err = 0;
@@ -118,6 +132,8 @@ static int narrow_all(struct cli_session *session, const struct cli_args *args)
         bool is_both = strcmp(name, "through") == 0;
         if (is_both || strcmp(name, "from") == 0)
             err = narrow(session, args->given[i].value, is_both);
+        else if (strcmp(name, "within") == 0)
+            err = narrow_to_set(session, args->given[i].value);
     }
     return err;
 }

@@ -55,6 +55,7 @@ void cli_pruning_free(struct cli_pruning *pruning)
     if (!pruning)
         return;
     cli_pruning_forget_right(pruning);
+    cli_pruning_forget_wrongs(pruning);
     for (size_t i = 0; i < pruning->mark_count; i++) {
         free(pruning->marks[i].text);
         free(pruning->marks[i].times);
@@ -71,6 +72,13 @@ void cli_pruning_free(struct cli_pruning *pruning)
 static const char *described(const struct cli_session *session)
 {
     return wetdbg_criterion_get_info(session->criterion)->description;
+}
+
+/* Whether the session's criterion is not what the last round was about. */
+static bool is_another(const struct cli_session *session)
+{
+    const char *wrong = session->pruning->wrong;
+    return !wrong || strcmp(wrong, described(session)) != 0;
 }
 
 void cli_pruning_settle(struct cli_session *session)
@@ -90,13 +98,33 @@ int cli_prune_check(struct cli_session *session)
         return wetdbg_fail(-WETDBG_ERR_USAGE,
                            "prune: of what? the last slice went forward, from a source; say prune "
                            "--wrong CRITERION");
+    if (is_another(session))
+        cli_pruning_forget_wrongs(session->pruning);
     return 0;
+}
+
+void cli_pruning_forget_wrongs(struct cli_pruning *pruning)
+{
+    for (size_t i = 0; i < pruning->wrong_count; i++)
+        wetdbg_criterion_free(pruning->wrongs[i]);
+    free(pruning->wrongs);
+    pruning->wrongs = NULL;
+    pruning->wrong_count = 0;
+}
+
+void cli_pruning_add_wrong(struct cli_pruning *pruning, struct wetdbg_criterion *criterion)
+{
+    pruning->wrongs =
+        cli_realloc(pruning->wrongs, pruning->wrong_count + 1, sizeof(*pruning->wrongs));
+    pruning->wrongs[pruning->wrong_count++] = criterion;
 }
 
 int cli_pruning_add_right(struct cli_session *session, struct wetdbg_criterion *criterion)
 {
     struct cli_pruning *pruning = session->pruning;
     int err = wetdbg_prune_check(criterion, session->criterion);
+    for (size_t i = 0; i < pruning->wrong_count && !err; i++)
+        err = wetdbg_prune_check(criterion, pruning->wrongs[i]);
     if (err) {
         wetdbg_criterion_free(criterion);
         return err;
@@ -111,7 +139,7 @@ int cli_prune_begin(struct cli_session *session)
     struct cli_pruning *pruning = cli_pruning_of(session);
     struct wetdbg_criterion *criterion;
     int err = cli_prune_check(session);
-    if (err || (pruning->wrong && strcmp(pruning->wrong, described(session)) == 0))
+    if (err || !is_another(session))
         return err;
     cli_pruning_forget_right(pruning);
     err = wetdbg_prune_right_before(session->wet, session->criterion, &criterion);
@@ -152,23 +180,25 @@ static int said_so(int err)
     return err;
 }
 
-/* Cuts the slice by what it is to be within: what is left has no distances of its own. */
+/* Cuts the slice by what it is to be within; distances stay, if there are any. */
 static int cut_slice(struct round *round)
 {
     const struct wetdbg_slice_options options = {.session = round->session->slices};
     struct wetdbg_set *all, *left = NULL;
     struct wetdbg_slice *slice = NULL;
+    bool has_distances = round->slice == round->session->slice;
     int err = wetdbg_set_of_slice(round->slice, &all);
     if (err)
         return err;
     err = wetdbg_set_combine(all, WETDBG_SET_AND, round->session->pruning->within, &left);
     wetdbg_set_free(all);
     if (!err && !wetdbg_set_count(left))
-        err =
-            wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
-                        "nothing of the slice is in what --from and --through name; leave one out");
+        err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                          "nothing of the slice is in what --from, --through and --within name; "
+                          "leave one out");
     if (!err)
-        err = wetdbg_slice_of_set(left, &options, &slice);
+        err = has_distances ? wetdbg_slice_within(round->slice, left, &slice)
+                            : wetdbg_slice_of_set(left, &options, &slice);
     wetdbg_set_free(left);
     if (err)
         return err;
@@ -246,20 +276,6 @@ static int judge(struct round *round)
 
 /* ---- lines in order ---- */
 
-/* How far a line is from what is wrong, as the whole slice has it. */
-static uint32_t distance_of(const struct round *round, const struct wetdbg_slice_line *line)
-{
-    size_t count = 0;
-    const struct wetdbg_slice *whole = round->session->slice;
-    const struct wetdbg_slice_line *lines =
-        whole && whole != round->slice ? wetdbg_slice_lines(whole, &count) : NULL;
-    for (size_t i = 0; i < count; i++)
-        if (lines[i].line == line->line && lines[i].file == line->file &&
-            strcmp(lines[i].function, line->function) == 0)
-            return lines[i].min_distance;
-    return line->min_distance;
-}
-
 static int compare_rows(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
@@ -275,7 +291,7 @@ static void make_rows(struct round *round)
     const struct wetdbg_prune_line *lines = wetdbg_prune_lines(round->prune, &round->count);
     round->rows = cli_malloc((round->count + 1) * sizeof(*round->rows));
     for (size_t i = 0; i < round->count; i++)
-        round->rows[i] = (struct row){&lines[i], distance_of(round, lines[i].line)};
+        round->rows[i] = (struct row){&lines[i], lines[i].line->min_distance};
     qsort(round->rows, round->count, sizeof(*round->rows), compare_rows);
 }
 

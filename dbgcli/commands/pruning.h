@@ -21,6 +21,8 @@ struct cli_pruning {
     char *wrong;                     /* its description */
     struct wetdbg_criterion **right; /* owned */
     size_t right_count;
+    struct wetdbg_criterion **wrongs; /* owned: criteria from which marks of what is bad led on */
+    size_t wrong_count;
     struct wetdbg_set *within; /* only these instances are judged; NULL: all */
     struct cli_mark *marks;
     size_t mark_count;
@@ -40,6 +42,10 @@ struct cli_prune_view {
 /* From now on only instances are judged that are in a set, too: it is taken over. */
 int cli_pruning_narrow(struct cli_pruning *pruning, struct wetdbg_set *set);
 
+/* What was sliced before something was marked as bad is wrong all the same: it is taken over. */
+void cli_pruning_add_wrong(struct cli_pruning *pruning, struct wetdbg_criterion *criterion);
+void cli_pruning_forget_wrongs(struct cli_pruning *pruning);
+
 /* Forgets what is right. */
 void cli_pruning_forget_right(struct cli_pruning *pruning);
 
@@ -50,7 +56,8 @@ void cli_pruning_settle(struct cli_session *session);
  * is there then. */
 int cli_prune_check(struct cli_session *session);
 
-/* Something that is right: it is taken over. -WETDBG_ERR_USAGE if what is wrong is a part of it. */
+/* Something that is right: it is taken over. -WETDBG_ERR_USAGE if what is wrong, or was before a
+ * mark led on from there, is a part of it. */
 int cli_pruning_add_right(struct cli_session *session, struct wetdbg_criterion *criterion);
 
 /* Finds what is right if nobody has said it of the session's criterion: that may be nothing. */

@@ -409,16 +409,27 @@ int wetdbg_prune_right_before(struct wetdbg *wet, const struct wetdbg_criterion 
     return wetdbg_criterion_parse(wet, text, &from, out);
 }
 
+/* Whether both are bytes of the same output: of a descriptor, or of a file by the same name. */
+static bool is_same_output(const struct wetdbg_criterion_info *a,
+                           const struct wetdbg_criterion_info *b)
+{
+    const char *end = strrchr(a->text, ':'), *other = strrchr(b->text, ':');
+
+    if (a->kind != WETDBG_CRITERION_OUTPUT || b->kind != WETDBG_CRITERION_OUTPUT ||
+        a->output_fd != b->output_fd)
+        return false;
+    return a->output_fd >= 0 || (end && other && end - a->text == other - b->text &&
+                                 strncmp(a->text, b->text, (size_t)(end - a->text)) == 0);
+}
+
 int wetdbg_prune_check(const struct wetdbg_criterion *right, const struct wetdbg_criterion *wrong)
 {
     const struct wetdbg_criterion_info *good = wetdbg_criterion_get_info(right);
     const struct wetdbg_criterion_info *bad = wetdbg_criterion_get_info(wrong);
-    bool is_output = good->kind == WETDBG_CRITERION_OUTPUT && bad->kind == WETDBG_CRITERION_OUTPUT;
 
     if (good->kind == WETDBG_CRITERION_CRASH)
         return wetdbg_fail(-WETDBG_ERR_USAGE, "a crash is nothing right");
-    if (!is_output || good->output_fd < 0 || good->output_fd != bad->output_fd ||
-        good->output_offset + good->output_size <= bad->output_offset)
+    if (!is_same_output(good, bad) || good->output_offset + good->output_size <= bad->output_offset)
         return 0;
     return wetdbg_fail(-WETDBG_ERR_USAGE,
                        "'%s' is said to be right and reaches to byte %llu, but byte %llu is wrong: "

@@ -88,6 +88,10 @@ def check_coarse(bench, directory, lines):
     distances = [{row["line"]: row["distance"] for row in answer["lines"] if row["file"] and
                   e2e.base_name(row["file"]) == SOURCE} for answer in (all_, late)]
     bench.check(distances[0][lines["FAULT"]] == distances[1][lines["FAULT"]], "distances are those of the whole slice")
+    named, run = answers_of(bench, directory, f"let L = slice forward {SOURCE}:{lines['SIDE']}", f"let F = slice both {SOURCE}:{lines['FAULT']}",
+                            f"prune --wrong {WRONG} --within L", "prune --within 'L & F'")
+    bench.check([answer["instances"] for answer in named] == [late["instances"], through["instances"]], "within named slices", run)
+    bench.check(named[0]["lines"] == late["lines"], "within a named slice", run)
     empty = bench.wet("replay", directory, "--batch", "-e", f"prune --wrong {WRONG} --from output:0 --from output:8")
     bench.check("leave one out" in empty.err, "nothing in common", empty)
 
@@ -101,6 +105,8 @@ def check_refusals(bench, directory, lines):
             ((f"prune --wrong {WRONG} --ok output:0+8",), "reaches to byte 7, but byte 7 is wrong"),
             ((f"prune --wrong {WRONG} --ok output:8",), "only what came before it can be right"),
             ((f"prune --wrong {WRONG} --ok nonsense:x",), ""),
+            ((f"prune --wrong {WRONG}", f"mark bad {SOURCE}:{lines['FAULT']}", "prune --ok output:0+8"), "byte 7 is wrong"),
+            ((f"prune --wrong {WRONG} --within nothing",), "no slice is called 'nothing'"),
             ((f"slice backward {WRONG}", f"mark good {SOURCE}:1"), "is not in the slice of"),
             ((f"slice backward {WRONG}", "mark good 1"), "is not in the slice of"),
             (("mark good 5",), "there is no slice yet"),
