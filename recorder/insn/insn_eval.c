@@ -40,6 +40,10 @@ enum {
     OP_POPCNT,
     OP_SETCC,
     OP_ANDN,
+    OP_XADD,
+    OP_CMPXCHG,
+    OP_SHLD,
+    OP_SHRD,
 };
 
 /* ---- which instruction ---- */
@@ -50,25 +54,27 @@ static unsigned op_of(ZydisMnemonic mnemonic)
         ZydisMnemonic mnemonic;
         unsigned op;
     } ops[] = {
-        {ZYDIS_MNEMONIC_ADD, OP_ADD},     {ZYDIS_MNEMONIC_ADC, OP_ADC},
-        {ZYDIS_MNEMONIC_SUB, OP_SUB},     {ZYDIS_MNEMONIC_SBB, OP_SBB},
-        {ZYDIS_MNEMONIC_CMP, OP_CMP},     {ZYDIS_MNEMONIC_AND, OP_AND},
-        {ZYDIS_MNEMONIC_TEST, OP_TEST},   {ZYDIS_MNEMONIC_OR, OP_OR},
-        {ZYDIS_MNEMONIC_XOR, OP_XOR},     {ZYDIS_MNEMONIC_NOT, OP_NOT},
-        {ZYDIS_MNEMONIC_NEG, OP_NEG},     {ZYDIS_MNEMONIC_INC, OP_INC},
-        {ZYDIS_MNEMONIC_DEC, OP_DEC},     {ZYDIS_MNEMONIC_SHL, OP_SHL},
-        {ZYDIS_MNEMONIC_SHR, OP_SHR},     {ZYDIS_MNEMONIC_SAR, OP_SAR},
-        {ZYDIS_MNEMONIC_SHLX, OP_SHL},    {ZYDIS_MNEMONIC_SHRX, OP_SHR},
-        {ZYDIS_MNEMONIC_SARX, OP_SAR},    {ZYDIS_MNEMONIC_ROL, OP_ROL},
-        {ZYDIS_MNEMONIC_ROR, OP_ROR},     {ZYDIS_MNEMONIC_RORX, OP_ROR},
-        {ZYDIS_MNEMONIC_IMUL, OP_IMUL},   {ZYDIS_MNEMONIC_MUL, OP_MUL_WIDE},
-        {ZYDIS_MNEMONIC_DIV, OP_DIV},     {ZYDIS_MNEMONIC_IDIV, OP_IDIV},
-        {ZYDIS_MNEMONIC_LEA, OP_LEA},     {ZYDIS_MNEMONIC_CWD, OP_SIGN},
-        {ZYDIS_MNEMONIC_CDQ, OP_SIGN},    {ZYDIS_MNEMONIC_CQO, OP_SIGN},
-        {ZYDIS_MNEMONIC_BT, OP_BT},       {ZYDIS_MNEMONIC_BSF, OP_BSF},
-        {ZYDIS_MNEMONIC_BSR, OP_BSR},     {ZYDIS_MNEMONIC_TZCNT, OP_TZCNT},
-        {ZYDIS_MNEMONIC_LZCNT, OP_LZCNT}, {ZYDIS_MNEMONIC_POPCNT, OP_POPCNT},
-        {ZYDIS_MNEMONIC_ANDN, OP_ANDN},
+        {ZYDIS_MNEMONIC_ADD, OP_ADD},         {ZYDIS_MNEMONIC_ADC, OP_ADC},
+        {ZYDIS_MNEMONIC_SUB, OP_SUB},         {ZYDIS_MNEMONIC_SBB, OP_SBB},
+        {ZYDIS_MNEMONIC_CMP, OP_CMP},         {ZYDIS_MNEMONIC_AND, OP_AND},
+        {ZYDIS_MNEMONIC_TEST, OP_TEST},       {ZYDIS_MNEMONIC_OR, OP_OR},
+        {ZYDIS_MNEMONIC_XOR, OP_XOR},         {ZYDIS_MNEMONIC_NOT, OP_NOT},
+        {ZYDIS_MNEMONIC_NEG, OP_NEG},         {ZYDIS_MNEMONIC_INC, OP_INC},
+        {ZYDIS_MNEMONIC_DEC, OP_DEC},         {ZYDIS_MNEMONIC_SHL, OP_SHL},
+        {ZYDIS_MNEMONIC_SHR, OP_SHR},         {ZYDIS_MNEMONIC_SAR, OP_SAR},
+        {ZYDIS_MNEMONIC_SHLX, OP_SHL},        {ZYDIS_MNEMONIC_SHRX, OP_SHR},
+        {ZYDIS_MNEMONIC_SARX, OP_SAR},        {ZYDIS_MNEMONIC_ROL, OP_ROL},
+        {ZYDIS_MNEMONIC_ROR, OP_ROR},         {ZYDIS_MNEMONIC_RORX, OP_ROR},
+        {ZYDIS_MNEMONIC_IMUL, OP_IMUL},       {ZYDIS_MNEMONIC_MUL, OP_MUL_WIDE},
+        {ZYDIS_MNEMONIC_DIV, OP_DIV},         {ZYDIS_MNEMONIC_IDIV, OP_IDIV},
+        {ZYDIS_MNEMONIC_LEA, OP_LEA},         {ZYDIS_MNEMONIC_CWD, OP_SIGN},
+        {ZYDIS_MNEMONIC_CDQ, OP_SIGN},        {ZYDIS_MNEMONIC_CQO, OP_SIGN},
+        {ZYDIS_MNEMONIC_BT, OP_BT},           {ZYDIS_MNEMONIC_BSF, OP_BSF},
+        {ZYDIS_MNEMONIC_BSR, OP_BSR},         {ZYDIS_MNEMONIC_TZCNT, OP_TZCNT},
+        {ZYDIS_MNEMONIC_LZCNT, OP_LZCNT},     {ZYDIS_MNEMONIC_POPCNT, OP_POPCNT},
+        {ZYDIS_MNEMONIC_ANDN, OP_ANDN},       {ZYDIS_MNEMONIC_XADD, OP_XADD},
+        {ZYDIS_MNEMONIC_SHLD, OP_SHLD},       {ZYDIS_MNEMONIC_SHRD, OP_SHRD},
+        {ZYDIS_MNEMONIC_CMPXCHG, OP_CMPXCHG},
     };
 
     for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
@@ -160,7 +166,16 @@ static bool make_shift(const ZydisDecodedInstruction *zi, const ZydisDecodedOper
            eval->inputs[1].kind != INS_EVAL_MEMORY;
 }
 
-/* rdx:rax from rax and one operand; or the product in its first operand. */
+/* Where the upper half of what is twice as wide is: in rdx, or of bytes in ah. */
+static struct ins_eval_place upper_place(unsigned bytes)
+{
+    struct ins_eval_place place = gpr_place(bytes == 1 ? INS_RAX : INS_RDX, bytes);
+
+    place.first = bytes == 1;
+    return place;
+}
+
+/* rdx:rax (ax) from rax and one operand; or the product in its first operand. */
 static bool make_product(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops,
                          struct ins_eval *eval)
 {
@@ -169,8 +184,8 @@ static bool make_product(const ZydisDecodedInstruction *zi, const ZydisDecodedOp
         if (eval->op == OP_IMUL)
             eval->op = OP_IMUL_WIDE;
         eval->inputs[0] = eval->results[0] = gpr_place(INS_RAX, eval->bytes);
-        eval->results[1] = gpr_place(INS_RDX, eval->bytes);
-        return eval->bytes > 1 && place_of(zi, ops, 0, eval->bytes, &eval->inputs[1]);
+        eval->results[1] = upper_place(eval->bytes);
+        return place_of(zi, ops, 0, eval->bytes, &eval->inputs[1]);
     }
     unsigned first = zi->operand_count_visible == 3 ? 1 : 0;
     return place_of(zi, ops, 0, eval->bytes, &eval->results[0]) &&
@@ -183,8 +198,8 @@ static bool make_division(const ZydisDecodedInstruction *zi, const ZydisDecodedO
 {
     eval->input_count = 3;
     eval->inputs[0] = eval->results[0] = gpr_place(INS_RAX, eval->bytes);
-    eval->inputs[1] = eval->results[1] = gpr_place(INS_RDX, eval->bytes);
-    return eval->bytes > 1 && place_of(zi, ops, 0, eval->bytes, &eval->inputs[2]);
+    eval->inputs[1] = eval->results[1] = upper_place(eval->bytes);
+    return place_of(zi, ops, 0, eval->bytes, &eval->inputs[2]);
 }
 
 /* base + index * scale + displacement. */
@@ -244,6 +259,37 @@ static bool make_andn(const ZydisDecodedInstruction *zi, const ZydisDecodedOpera
            place_of(zi, ops, 2, eval->bytes, &eval->inputs[1]);
 }
 
+/* The sum in the first operand, what that was in the second one. */
+static bool make_xadd(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops,
+                      struct ins_eval *eval)
+{
+    bool is_known = make_two(zi, ops, eval, true);
+
+    eval->results[1] = eval->inputs[1];
+    return is_known &&
+           (eval->inputs[0].kind != INS_EVAL_GPR || eval->inputs[0].gpr != eval->inputs[1].gpr);
+}
+
+/* Of registers it is not told here which bytes above the operand it clears. */
+static bool make_cmpxchg(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops,
+                         struct ins_eval *eval)
+{
+    bool is_known = make_two(zi, ops, eval, true);
+
+    eval->input_count = 3;
+    eval->inputs[2] = eval->results[1] = gpr_place(INS_RAX, eval->bytes);
+    return is_known && eval->inputs[0].kind == INS_EVAL_MEMORY;
+}
+
+static bool make_double_shift(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops,
+                              struct ins_eval *eval)
+{
+    bool is_known = make_two(zi, ops, eval, true);
+
+    eval->input_count = 3;
+    return is_known && place_of(zi, ops, 2, 1, &eval->inputs[2]);
+}
+
 static bool make_form(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops,
                       struct ins_eval *eval)
 {
@@ -286,6 +332,13 @@ static bool make_form(const ZydisDecodedInstruction *zi, const ZydisDecodedOpera
         return make_bit_test(zi, ops, eval);
     case OP_ANDN:
         return make_andn(zi, ops, eval);
+    case OP_XADD:
+        return make_xadd(zi, ops, eval);
+    case OP_CMPXCHG:
+        return make_cmpxchg(zi, ops, eval);
+    case OP_SHLD:
+    case OP_SHRD:
+        return make_double_shift(zi, ops, eval);
     default:
         return make_scan(zi, ops, eval);
     }
@@ -428,6 +481,37 @@ static void shift(const struct ins_eval *eval, uint64_t a, uint64_t count, const
            count < w->bits || eval->op == OP_SAR ? INS_RFLAG_CF : 0u, w);
     if (eval->keeps_flags)
         result->known = 0;
+}
+
+/* Bits come in from another operand. Of 16 bits with larger counts nothing is defined. */
+static bool double_shift(const struct ins_eval *eval, const uint64_t inputs[],
+                         const struct width *w, struct ins_eval_result *result)
+{
+    uint64_t a = inputs[0], b = inputs[1], count = inputs[2] & (w->bits == 64 ? 63 : 31);
+    bool is_left = eval->op == OP_SHLD;
+
+    *result = (struct ins_eval_result){.values = {a}};
+    if (count == 0)
+        return true;
+    if (count > w->bits)
+        return false;
+    uint64_t own = count == w->bits ? 0 : is_left ? a << count : a >> count;
+    uint64_t other = is_left ? b >> (w->bits - count) : b << (w->bits - count);
+    uint64_t out = is_left ? a >> (w->bits - count) : a >> (count - 1);
+    finish(result, (own | other) & w->mask, out & 1 ? INS_RFLAG_CF : 0u, INS_RFLAG_CF, w);
+    return true;
+}
+
+/* False where rax keeps what it has, of which 4 bytes are no place. */
+static bool exchange(const struct ins_eval *eval, const uint64_t inputs[], const struct width *w,
+                     struct ins_eval_result *result)
+{
+    bool is_equal = inputs[2] == inputs[0];
+
+    subtract(inputs[2], inputs[0], 0, w, result);
+    result->values[0] = is_equal ? inputs[1] : inputs[0];
+    result->values[1] = inputs[0];
+    return !is_equal || eval->bytes != 4;
 }
 
 static void rotate(const struct ins_eval *eval, uint64_t a, uint64_t count, const struct width *w,
@@ -590,6 +674,15 @@ bool ins_eval_run(const struct ins_eval *eval, const uint64_t inputs[INS_EVAL_IN
     case OP_DIV:
     case OP_IDIV:
         return divide(eval, inputs, &w, result);
+    case OP_XADD:
+        add(a, b, 0, &w, result);
+        result->values[1] = a;
+        return true;
+    case OP_CMPXCHG:
+        return exchange(eval, inputs, &w, result);
+    case OP_SHLD:
+    case OP_SHRD:
+        return double_shift(eval, inputs, &w, result);
     case OP_LEA:
         address(eval, inputs, result);
         return true;
@@ -617,6 +710,7 @@ unsigned ins_eval_determined(const struct ins_eval *eval, unsigned i,
     switch (eval->op) {
     case OP_ADD:
     case OP_ADC:
+    case OP_XADD:
     case OP_SUB:
     case OP_SBB:
     case OP_XOR:

@@ -41,7 +41,6 @@ struct slc_work {
     struct slc_flag_pin flags[SLC_FLAG_PINS_MAX];
     unsigned flag_count;
     bool is_wide_pinned, is_wide_exact;
-    bool has_live_rest; /* it made something else that is used, and not pinned */
     struct slc_pin_at {
         uint64_t at; /* spot or address */
         slc_pin pin;

@@ -109,8 +109,9 @@ static bool is_same_place(const struct ins_eval_place *a, const struct ins_eval_
 
 static bool overlaps(const struct ins_eval_place *a, const struct ins_eval_place *b)
 {
-    return a->kind == b->kind &&
-           (a->kind == INS_EVAL_GPR ? a->gpr == b->gpr : a->kind == INS_EVAL_MEMORY);
+    if (a->kind != b->kind || a->kind != INS_EVAL_GPR)
+        return a->kind == b->kind && a->kind == INS_EVAL_MEMORY;
+    return a->gpr == b->gpr && a->first < b->first + b->bytes && b->first < a->first + a->bytes;
 }
 
 /* Bits of the inputs that input i is; 0 if another one has a part of it. */

@@ -68,6 +68,35 @@ eval_forms_start:
     idiv r8
     idiv di
     idiv dword ptr [r10]
+    mul cl
+    mul ah
+    mul byte ptr [r10]
+    imul dl
+    imul byte ptr [r10]
+    div cl
+    div byte ptr [r10]
+    idiv dl
+    idiv byte ptr [r10]
+    xadd eax, ecx
+    xadd rdx, rsi
+    xadd cl, dl
+    xadd dword ptr [r10], eax
+    xadd qword ptr [r10], r8
+    cmpxchg dword ptr [r10], ecx
+    cmpxchg qword ptr [r10], rdx
+    cmpxchg word ptr [r10], si
+    cmpxchg byte ptr [r10], dl
+    .irp op, shld, shrd
+    \op eax, ecx, 1
+    \op rax, rdx, 5
+    \op rsi, rdi, 63
+    \op r8, r9, cl
+    \op eax, edx, cl
+    \op dx, si, 9
+    \op dx, si, cl
+    \op dword ptr [r10], ecx, 31
+    \op qword ptr [r10], rsi, cl
+    .endr
     lea eax, [rcx + rdx*4 + 12]
     lea rax, [rcx + rdx*8 - 100]
     lea rsi, [rdi*2 + 5]
