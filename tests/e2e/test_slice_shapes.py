@@ -3,6 +3,7 @@
 """test_slice_shapes.py BUILD-DIRECTORY: slices as trees, as pictures and in numbers, of a recorded program."""
 import os
 import re
+import shutil
 import stat
 import xml.dom.minidom
 
@@ -98,6 +99,29 @@ def check_pictures(bench, directory):
     bench.check(run.status == 5 and "'dot' failed (status 3)" in run.err and not os.path.exists(other), "dot fails", run)
 
 
+def check_graphviz(bench, directory):
+    """Graphviz itself draws each node and each link of what is written for it: of a slice, and of a chop."""
+    if not shutil.which("dot"):
+        print("SKIPPED: e2e_slice_shapes: Graphviz's 'dot' is not installed (./setup installs it)")
+        return
+    for name, command in (("slice", "slice backward crash --limit 12"), ("ahead", "slice forward input:0 --limit 12"),
+                          ("chop", "chop input:1024 crash")):
+        dot, svg = bench.path(f"{name}.real.dot"), bench.path(f"{name}.real.svg")
+        run = bench.wet("replay", directory, "--batch", "-e", f"{command} --dot {dot} --svg {svg}")
+        if not bench.check(run.status == 0 and run.err == "" and f"drawn in {svg}" in run.out, f"{name} is drawn", run):
+            continue
+        with open(dot) as file:
+            text = file.read()
+        drawn = [(group.getAttribute("class"), group.getElementsByTagName("title")[0].firstChild.data)
+                 for group in xml.dom.minidom.parse(svg).getElementsByTagName("g")]
+        nodes = re.findall(r"^  (n\d+) \[label=", text, re.M)
+        links = ["->".join(ends) for ends in re.findall(r"^  (n\d+) -> (n\d+) \[", text, re.M)]
+        bench.check(len(nodes) > 2 and sorted(title for kind, title in drawn if kind == "node") == sorted(nodes), f"{name}: {drawn}")
+        bench.check(links and sorted(title for kind, title in drawn if kind == "edge") == sorted(links), f"{name}: {links}")
+        labels = [node.firstChild.data for node in xml.dom.minidom.parse(svg).getElementsByTagName("text")]
+        bench.check(any("copy_out.c" in label for label in labels), f"{name}: {labels}")
+
+
 def test(bench, _arguments):
     text = bench.path("text")
     with open(text, "w") as file:
@@ -107,6 +131,7 @@ def test(bench, _arguments):
     check_numbers(bench, directory)
     check_tree(bench, directory)
     check_pictures(bench, directory)
+    check_graphviz(bench, directory)
 
 
 if __name__ == "__main__":
