@@ -620,6 +620,11 @@ static const char *maker_of(int32_t number)
     case SYS_timerfd_create:
     case SYS_inotify_init:
     case SYS_inotify_init1:
+    case SYS_pidfd_open:
+    case SYS_perf_event_open:
+    case SYS_userfaultfd:
+    case SYS_fanotify_init:
+    case SYS_io_uring_setup:
         return "a descriptor of the kernel";
     default:
         return NULL;
