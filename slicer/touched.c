@@ -7,7 +7,7 @@
 struct ins_range slc_operand_range(const struct wet_statement *statement, unsigned operand,
                                    const uint64_t *slots)
 {
-    struct ins_range ranges[INS_RANGES_MAX];
+    struct ins_range ranges[INS_RANGES_MAX] = {{0, 0}};
 
     slc_operand_ranges(statement, operand, slots, ranges);
     return ranges[0];

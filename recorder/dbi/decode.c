@@ -278,14 +278,15 @@ static bool is_described(const struct dbi_insn *insn, enum dbi_detail detail)
            (insn->is.has_memory && (detail == DBI_DETAIL_MEMORY || is_odd(insn)));
 }
 
-/* What a cmov's choice is collected by, whatever else is wanted of it. */
-static void cmov_decode(struct dbi_insn *insn)
+/* What a choice is collected by, whatever else is wanted of the instruction. */
+static void choice_decode(struct dbi_insn *insn)
 {
     const ZydisDecodedInstruction *zydis = &insn->whole->zydis;
     bool is_cmov = zydis->meta.category == ZYDIS_CATEGORY_CMOV;
 
     insn->info.flags = is_cmov ? INS_IS_CMOV : 0;
     insn->info.condition = is_cmov ? zydis->opcode & 15 : INS_COND_NONE;
+    ins_choice_make(zydis, insn->whole->operands, &insn->info.choice);
 }
 
 static void illegal(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes)
@@ -357,7 +358,7 @@ int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, si
     insn->pc = pc;
     encoding_decode(insn);
     insn->info.mem_count = 0;
-    cmov_decode(insn);
+    choice_decode(insn);
     memcpy(insn->bytes, bytes, insn->is.length);
     insn->is.has_memory = operands_decode(insn);
     insn->is.xsave = (uint8_t)xsave_kind(insn);

@@ -73,7 +73,8 @@ struct dbi_insn {
     struct dbi_whole *whole; /* room for it: ask dbi_insn_whole() */
     struct ins_info
         info; /* as far as it was wanted (enum dbi_detail); else only mem_count, 0; whether
-                              * it is a cmov, and of what condition, is always told */
+                              * it is a cmov, of what condition, and what it chooses by is
+                              * always told */
 };
 
 struct dbi_code {

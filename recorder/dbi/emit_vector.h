@@ -38,6 +38,37 @@ static inline void emit_store_zmm_gs(struct emit *e, int base, int32_t disp, uns
     emit_u32(e, (uint32_t)disp);
 }
 
+/* movups gs:[base32 + disp], xmm0 to xmm15 */
+static inline void emit_store_xmm_gs(struct emit *e, unsigned base, int32_t disp, unsigned vector)
+{
+    emit_prefix(e, EMIT_GS);
+    emit_prefix(e, EMIT_NARROW);
+    emit_rex_due(e, false, vector, -1, (int)base);
+    EMIT_RAW(e, 0x0f, 0x11);
+    emit_memory(e, vector, (int)base, -1, 1, disp);
+}
+
+/* vmovdqu64 gs:[base32 + disp], of 16, 32 or 64 bytes. The displacement has four. */
+static inline void emit_store_evex_gs(struct emit *e, unsigned base, int32_t disp, unsigned vector,
+                                      unsigned bytes)
+{
+    uint8_t inverted = (uint8_t)((vector & 8 ? 0 : 0x80) | (vector & 16 ? 0 : 0x10));
+    uint8_t length = bytes == 64 ? 0x48 : bytes == 32 ? 0x28 : 0x08;
+
+    emit_prefix(e, EMIT_GS);
+    emit_prefix(e, EMIT_NARROW);
+    EMIT_RAW(e, 0x62, (uint8_t)(0x41 | inverted | (base >= 8 ? 0 : 0x20)), 0xfe, length, 0x7f);
+    emit_u8(e, (uint8_t)(0x80 | (vector & 7) << 3 | (base & 7)));
+    emit_u32(e, (uint32_t)disp);
+}
+
+/* kmovq reg64, k */
+static inline void emit_mov_mask64(struct emit *e, unsigned reg, unsigned mask)
+{
+    EMIT_RAW(e, 0xc4, reg & 8 ? 0x61 : 0xe1, 0xfb, 0x93,
+             (uint8_t)(0xc0 | (reg & 7) << 3 | (mask & 7)));
+}
+
 /* kmovw reg32, k */
 static inline void emit_mov_mask(struct emit *e, unsigned reg, unsigned mask)
 {

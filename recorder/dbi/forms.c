@@ -29,6 +29,7 @@ struct form {
     uint8_t mem_count;
     uint8_t condition;
     bool is_cmov;
+    struct ins_choice choice;
     bool has_mems; /* operands are known */
     uint8_t kinds[FORM_MEMS];
     struct ins_mem mems[FORM_MEMS];
@@ -231,6 +232,7 @@ static void form_keep(struct dbi_forms *forms, uint64_t key, const struct dbi_in
                         .target_bytes = (uint8_t)target_bytes,
                         .condition = insn->info.condition,
                         .is_cmov = insn->info.flags & INS_IS_CMOV,
+                        .choice = insn->info.choice,
                         .has_mems = !insn->is.has_memory};
     if (insn->is.has_memory && detail == DBI_DETAIL_MEMORY) {
         made.has_mems = true;
@@ -258,6 +260,7 @@ static void form_use(const struct form *form, struct dbi_insn *insn, uint64_t pc
     insn->info.mem_count = 0;
     insn->info.flags = form->is_cmov ? INS_IS_CMOV : 0;
     insn->info.condition = form->condition;
+    insn->info.choice = form->choice;
     if (detail == DBI_DETAIL_NONE)
         return;
     insn->info.mem_count = form->mem_count;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/dbi/ring.h"
 
+#include "recorder/dbi/emit_vector.h"
 #include "recorder/dbi/lanes.h"
 #include "recorder/dbi/operand.h"
 #include "recorder/dbi/scratch.h"
@@ -69,6 +70,62 @@ static void collect_choice(struct work *w, const struct ins_info *info)
     w->word++;
 }
 
+/* Whether there are AVX-512's registers: where a processor lacks them, the instruction itself is to
+ * fault and not what belongs to it. */
+static bool has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f");
+}
+
+static void selector_store(struct work *w, unsigned vector, unsigned bytes)
+{
+    int32_t off = dbi_word_off(w, w->word);
+
+    if (bytes == 16 && vector < 16)
+        emit_store_xmm_gs(w->e, R15, off, vector);
+    else if (bytes == 32 && vector < 16)
+        emit_store_ymm_gs(w->e, R15, off, vector);
+    else if (has_avx512())
+        emit_store_evex_gs(w->e, R15, off, vector, bytes);
+}
+
+/* Collects a register that bytes are chosen by, and the mask; what lies in memory can be read once
+ * the instruction has: dbi_ring_after(). */
+static void collect_selector(struct work *w, unsigned at, const struct ins_choice *choice)
+{
+    bool has_mask = choice->mask != INS_PLACE_NONE;
+
+    if (choice->selector < INS_PLACE_MEMORY)
+        selector_store(w, choice->selector, choice->bytes);
+    if (has_mask && has_avx512()) {
+        unsigned reg = dbi_reg_borrow(w, at, 0);
+        if (choice->bytes / choice->element_bytes > 16)
+            emit_mov_mask64(w->e, reg, choice->mask);
+        else
+            emit_mov_mask(w->e, reg, choice->mask);
+        dbi_ring_store(w, w->word + choice->slots - 1u, reg);
+        dbi_reg_return(w, reg);
+    }
+    w->word += choice->slots;
+    w->slot += choice->slots;
+}
+
+/* Collects what bytes were chosen by, where that is in memory. */
+static void collect_memory_selector(struct work *w, unsigned at)
+{
+    const struct ins_info *info = &w->code->insns[at].info;
+    unsigned place = dbi_reg_borrow(w, at, 0), value = dbi_reg_borrow(w, at, 0);
+    unsigned first = w->word - info->choice.slots;
+
+    dbi_address_get(w, at, &info->mems[0], place, 0);
+    for (unsigned i = 0; i < info->choice.bytes / 8u; i++) {
+        emit_load_sized(w->e, value, place, (int32_t)(8 * i), 8);
+        dbi_ring_store(w, first + i, value);
+    }
+    dbi_reg_return(w, place);
+    dbi_reg_return(w, value);
+}
+
 void dbi_ring_before(struct work *w, unsigned at)
 {
     const struct ins_info *info = &w->code->insns[at].info;
@@ -86,11 +143,15 @@ void dbi_ring_before(struct work *w, unsigned at)
         dbi_ring_store(w, w->word, INS_RCX);
     if (info->flags & INS_IS_CMOV)
         collect_choice(w, info);
+    else if (info->choice.kind == INS_CHOICE_BYTES)
+        collect_selector(w, at, &info->choice);
 }
 
 void dbi_ring_after(struct work *w, unsigned at)
 {
     const struct ins_info *info = &w->code->insns[at].info;
+    if (info->choice.kind == INS_CHOICE_BYTES && info->choice.selector == INS_PLACE_MEMORY)
+        collect_memory_selector(w, at);
     if (!info->mem_count || !(info->mems[0].flags & INS_MEM_REP))
         return;
     dbi_ring_store(w, w->word + 1, INS_RCX);

@@ -21,9 +21,10 @@
  *    the destination of bsf/bsr (zero source); flags of shifts and rotates by cl (count 0);
  *    memory, al/ax/eax/rax and flags that a rep string instruction defines (count 0); both
  *    destinations of cmpxchg*; masked and compressed stores; merge-masked vector
- *    destinations; gathers' destinations; the x87/MMX state, of which an instruction writes a part;
- *    the sticky exception flags of MXCSR; what fxsave and xsave store and xrstor loads; results of
- *    lar and lsl, and of rdssp, sldt, str and smsw (nops, or emulated by the kernel).
+ *    destinations (but of moves); gathers' destinations; the x87/MMX state, of which an instruction
+ *    writes a part; the sticky exception flags of MXCSR; what fxsave and xsave store and xrstor
+ *    loads; results of lar and lsl, and of rdssp, sldt, str and smsw (nops, or emulated by the
+ *    kernel).
  *  - Flags that the manual calls undefined count as defined.
  *  - Writing a 32-bit register defines all of the 64-bit one. Legacy SSE leaves bytes 16..63 of a
  *    vector register, VEX and EVEX encodings zero what lies above their length.
@@ -35,6 +36,9 @@
  *  - A cmov is two flows: one INS_FLOW_TAKEN (source to destination), one INS_FLOW_NOT_TAKEN (the
  *    destination's own old value). Exactly one applies, by ins_condition_holds(info->condition,
  *    ...), or by the slots of an execution (ins_skipped_flow()).
+ *  - What takes bytes by a mask or by a vector of indices (blends, masked moves, pshufb and other
+ *    permutations: INS_CHOICE_BYTES) is one flow that uses all that it may take. ins_pick_get()
+ *    says by the slots of an execution which bytes it took, by what, and which it wrote.
  *  - What control flow depends on is a flow without definitions, marked INS_FLOW_BRANCH.
  *  - Places are the pieces below, and a flow is as precise as its sets; only copies
  *    (INS_FLOW_COPIES) say for each byte where it comes from.
@@ -311,6 +315,51 @@ enum ins_info_flag {
     INS_IS_APPROXIMATE = 1 << 5,
 };
 
+/* ---- what only an execution tells ---- */
+
+enum ins_choice_kind {
+    INS_CHOICE_NONE,
+    INS_CHOICE_CONDITION, /* a cmov: one slot, whether it took its operand */
+    INS_CHOICE_BYTES,     /* where each byte of a vector, or of a store, comes from */
+};
+
+/* How the selector of INS_CHOICE_BYTES is read, element by element. */
+enum ins_pick_shape {
+    INS_PICK_SAME,   /* each element from the same place; it says nothing, or (has_signs) whether */
+    INS_PICK_LANE16, /* pshufb: a byte of the same 16, or zero */
+    INS_PICK_LANE4,  /* vpermilps: one of four elements */
+    INS_PICK_LANE2,  /* vpermilpd: one of two, by bit 1 */
+    INS_PICK_ONE,    /* any element of from[0] */
+    INS_PICK_TWO,    /* ... or of from[1], by the next higher bit */
+};
+
+/* Places of bytes: below 32 a vector register, INS_PLACE_MEMORY + m a memory operand. */
+#define INS_PLACE_MEMORY 0x40
+#define INS_PLACE_ZERO   0xfd
+#define INS_PLACE_KEPT   0xfe /* it stays as it is, and nothing was defined */
+#define INS_PLACE_NONE   0xff
+
+/*
+ * Slots of an execution behind those of its memory operands, and what they mean. Those of
+ * INS_CHOICE_BYTES are the selector, which is a vector register or a memory operand (16, 32 or 64
+ * bytes), then a mask register. insn_pick.h reads them.
+ */
+struct ins_choice {
+    uint8_t kind;     /* enum ins_choice_kind; what follows is about INS_CHOICE_BYTES */
+    uint8_t slots;    /* of any kind: how many */
+    uint8_t selector; /* place, or INS_PLACE_NONE */
+    uint8_t mask;     /* register, or INS_PLACE_NONE; its bits choose among the elements, too */
+    uint8_t shape;    /* enum ins_pick_shape */
+    uint8_t element_bytes;
+    uint8_t bytes;   /* of the destination operand */
+    uint8_t to;      /* place */
+    uint8_t from[2]; /* places; the second one only of INS_PICK_TWO, else INS_PLACE_NONE */
+    uint8_t other;   /* place of elements that are not chosen, or INS_PLACE_ZERO, _KEPT */
+    bool has_signs;  /* an element is chosen if the highest bit of the selector's is set */
+    bool is_spread;  /* a memory operand has one element, which is taken for all */
+    bool is_legacy;  /* of a vector what lies above `bytes` is kept and not cleared */
+};
+
 #define INS_MEM_MAX  4
 #define INS_FLOW_MAX 4
 
@@ -336,6 +385,7 @@ struct ins_info {
     uint8_t flags;     /* enum ins_info_flag */
     uint8_t mem_count;
     uint8_t flow_count;
+    struct ins_choice choice;
     struct ins_mem mems[INS_MEM_MAX];
     struct ins_flow flows[INS_FLOW_MAX];
 };

@@ -78,6 +78,7 @@ static void describe(struct ins_work *work)
         ins_rules_integer, ins_rules_vector, ins_rules_fpu,
     };
     ins_mems_collect(work);
+    ins_choice_make(work->zi, work->ops, &info->choice);
     set_flags(work);
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         if (rules[i](work)) {

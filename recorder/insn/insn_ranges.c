@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "recorder/insn/insn_pick.h"
+
 unsigned ins_slot_count(const struct ins_info *info)
 {
     unsigned slots = info->mem_count;
@@ -12,7 +14,7 @@ unsigned ins_slot_count(const struct ins_info *info)
         slots += info->mems[m].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64) ? 16 : 0;
         is_rep |= (info->mems[m].flags & INS_MEM_REP) != 0;
     }
-    return slots + (is_rep ? 3 : 0) + (info->flags & INS_IS_CMOV ? 1 : 0);
+    return slots + (is_rep ? 3 : 0) + info->choice.slots;
 }
 
 static struct ins_range rep_range(const struct ins_info *info, unsigned operand,
@@ -66,6 +68,38 @@ static unsigned lane_ranges(const struct ins_mem *mem, const uint64_t *slots,
     return count;
 }
 
+/* Which bytes of a memory operand were chosen: bytes in a row are one range. */
+static unsigned chosen_ranges(const struct ins_info *info, unsigned operand, const uint64_t *slots,
+                              struct ins_range *ranges)
+{
+    struct ins_pick pick;
+    struct ins_picked picked;
+    uint64_t bytes;
+    unsigned count = 0;
+
+    ins_pick_get(info, slots, &pick);
+    if (info->choice.to == INS_PLACE_MEMORY + operand) {
+        bytes = ins_pick_written(&pick) & UINT64_MAX >> (INS_PICK_BYTES - info->choice.bytes);
+    } else {
+        ins_pick_sources(&pick, UINT64_MAX, &picked);
+        bytes = 0;
+        for (unsigned i = 0; i < picked.count; i++)
+            bytes |= picked.place[i] == INS_PLACE_MEMORY + operand ? picked.bytes[i] : 0;
+        if (info->choice.selector == INS_PLACE_MEMORY + operand)
+            bytes |= picked.selector;
+    }
+    for (unsigned at = 0, run; bytes; bytes >>= run, at += run) {
+        uint64_t rest = ~bytes;
+        run = bytes & 1 ? (rest ? (unsigned)__builtin_ctzll(rest) : 64)
+                        : (unsigned)__builtin_ctzll(bytes);
+        if (bytes & 1)
+            ranges[count++] = (struct ins_range){slots[operand] + at, run};
+        if (run == 64)
+            break;
+    }
+    return count;
+}
+
 unsigned ins_operand_ranges(const struct ins_info *info, unsigned operand, const uint64_t *slots,
                             struct ins_range ranges[INS_RANGES_MAX])
 {
@@ -73,6 +107,8 @@ unsigned ins_operand_ranges(const struct ins_info *info, unsigned operand, const
 
     if (mem->flags & INS_MEM_LANES && mem->flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64))
         return lane_ranges(mem, slots + operand, ranges);
+    if (mem->flags & INS_MEM_LANES && ins_is_pick(info))
+        return chosen_ranges(info, operand, slots, ranges);
     ranges[0] = mem->flags & INS_MEM_REP ? rep_range(info, operand, slots)
                                          : (struct ins_range){slots[operand], mem->size_bytes};
     return 1;

@@ -22,16 +22,24 @@ static inline unsigned ins_skipped_flow(const struct ins_info *info, const uint6
 /* How many slots (words of 8 bytes) an execution of the instruction has: see struct wet_exec. */
 unsigned ins_slot_count(const struct ins_info *info);
 
-/* A 512-bit vector of 32-bit indices. */
-#define INS_RANGES_MAX 16
+/* Whether ins_operand_ranges() gives no more than what was touched, though the operand's flags
+ * leave open how much that is. */
+static inline bool ins_ranges_are_exact(const struct ins_info *info, unsigned operand)
+{
+    return info->mems[operand].flags & INS_MEM_REP || info->choice.kind == INS_CHOICE_BYTES;
+}
+
+/* Every other byte of a 512-bit vector. */
+#define INS_RANGES_MAX 32
 
 /*
  * The ranges of memory operand `operand`, in the order of its elements. `slots` are those of the
  * instruction's execution, from its first operand on: one address per operand; behind those of a
  * rep instruction rcx before, rcx after, and the first operand's address after; behind the address
  * of an operand with a VSIB index the 64-byte images of index and mask (of a mask register: 8 bytes
- * of it). Returns how many: 1, of VSIB those lanes that the mask chooses, perhaps 0. A rep
- * instruction that did nothing has an empty one.
+ * of it); behind all of these what info->choice says. Returns how many: 1, of VSIB those lanes that
+ * the mask chooses, perhaps 0, of a masked move and its kind (INS_CHOICE_BYTES) runs of the bytes
+ * that were taken or written, perhaps 0, too. A rep instruction that did nothing has an empty one.
  */
 unsigned ins_operand_ranges(const struct ins_info *info, unsigned operand, const uint64_t *slots,
                             struct ins_range ranges[INS_RANGES_MAX]);

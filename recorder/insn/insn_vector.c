@@ -13,25 +13,31 @@ static void mask_condition(struct ins_work *work, struct ins_flow *flow, unsigne
     flow->mem_uses |= mask.mem_uses;
 }
 
-/* vmaskmov, vpmaskmov: operand 1 is the mask. A load zeroes the lanes it leaves out. */
-static void masked_move_flow(struct ins_work *work)
+/* Adds a place as a use, of which the instruction may take any byte. */
+static void use_place(struct ins_flow *flow, struct ins_regset *set, unsigned place, unsigned bytes)
 {
-    struct ins_flow *flow = ins_flow_new(work);
-    mask_condition(work, flow, 1);
-    ins_use_operand(work, flow, 2);
-    if (work->ops[0].type == ZYDIS_OPERAND_TYPE_MEMORY)
-        ins_may_def_operand(work, flow, 0);
-    else
-        ins_def_operand(work, flow, 0);
+    if (place < INS_PLACE_MEMORY)
+        ins_regset_add_vector(set, place, 0, bytes);
+    else if (place < INS_PLACE_ZERO)
+        flow->mem_uses |= (uint8_t)(1u << (place - INS_PLACE_MEMORY));
 }
 
-/* maskmovq, maskmovdqu: source, mask, and [rdi] hidden. */
-static void masked_store_flow(struct ins_work *work)
+/* Blends, masked moves and permutations: all that they may take. */
+static void choice_flow(struct ins_work *work)
 {
+    const struct ins_choice *choice = &work->info.choice;
     struct ins_flow *flow = ins_flow_new(work);
-    ins_use_operand(work, flow, 0);
-    mask_condition(work, flow, 1);
-    flow->mem_may_defs = 1;
+
+    if (choice->to == INS_PLACE_MEMORY)
+        flow->mem_may_defs = 1;
+    else
+        ins_def_operand(work, flow, 0);
+    use_place(flow, &flow->value_uses, choice->from[0], choice->bytes);
+    use_place(flow, &flow->value_uses, choice->from[1], choice->bytes);
+    use_place(flow, &flow->value_uses, choice->other, choice->bytes);
+    use_place(flow, &flow->cond_uses, choice->selector, choice->bytes);
+    if (choice->mask != INS_PLACE_NONE)
+        ins_regset_add(&flow->cond_uses, INS_LOC_K + choice->mask);
 }
 
 static unsigned find_operand(const struct ins_work *work, bool memory)
@@ -77,18 +83,6 @@ static void zero_vectors_flow(struct ins_work *work, unsigned first)
     for (unsigned vector = 0; vector < 16; vector++)
         ins_regset_add_vector(&flow->defs, vector, first, 64 - first);
     work->info.flags |= INS_IS_ZEROING;
-}
-
-/* Blends by a vector mask: the last source, which legacy encodings fix as xmm0. */
-static void blend_flow(struct ins_work *work)
-{
-    struct ins_flow *flow = ins_flow_new(work);
-    unsigned mask = work->zi->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY ? 2 : 3;
-    bool in_place = mask == 2;
-    ins_def_operand(work, flow, 0);
-    for (unsigned i = in_place ? 0 : 1; i < mask; i++)
-        ins_use_operand(work, flow, i);
-    mask_condition(work, flow, mask);
 }
 
 /* ---- scalars in VEX and EVEX: the low element is computed, the rest comes from one source ---- */
@@ -290,6 +284,10 @@ static void intersect_flow(struct ins_work *work)
 
 bool ins_rules_vector(struct ins_work *work)
 {
+    if (work->info.choice.kind == INS_CHOICE_BYTES) {
+        choice_flow(work);
+        return true;
+    }
     switch (work->zi->meta.category) {
     case ZYDIS_CATEGORY_AVX2GATHER:
     case ZYDIS_CATEGORY_GATHER:
@@ -321,29 +319,11 @@ bool ins_rules_vector(struct ins_work *work)
     case ZYDIS_MNEMONIC_VP2INTERSECTQ:
         intersect_flow(work);
         return true;
-    case ZYDIS_MNEMONIC_VMASKMOVPS:
-    case ZYDIS_MNEMONIC_VMASKMOVPD:
-    case ZYDIS_MNEMONIC_VPMASKMOVD:
-    case ZYDIS_MNEMONIC_VPMASKMOVQ:
-        masked_move_flow(work);
-        return true;
-    case ZYDIS_MNEMONIC_MASKMOVDQU:
-    case ZYDIS_MNEMONIC_VMASKMOVDQU:
-        masked_store_flow(work);
-        return true;
     case ZYDIS_MNEMONIC_VZEROALL:
         zero_vectors_flow(work, 0);
         return true;
     case ZYDIS_MNEMONIC_VZEROUPPER:
         zero_vectors_flow(work, 16);
-        return true;
-    case ZYDIS_MNEMONIC_BLENDVPS:
-    case ZYDIS_MNEMONIC_BLENDVPD:
-    case ZYDIS_MNEMONIC_PBLENDVB:
-    case ZYDIS_MNEMONIC_VBLENDVPS:
-    case ZYDIS_MNEMONIC_VBLENDVPD:
-    case ZYDIS_MNEMONIC_VPBLENDVB:
-        blend_flow(work);
         return true;
     default:
         return false;

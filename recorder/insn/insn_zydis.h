@@ -11,4 +11,8 @@
 void ins_describe(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops, uint64_t pc,
                   struct ins_info *out);
 
+/* What ins_describe() says of it in out->choice. */
+void ins_choice_make(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops,
+                     struct ins_choice *out);
+
 #endif

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "recorder/insn/insn_pick.h"
 #include "slicer/forward/forward_memo.h"
 
 #define WORDS(op) ((op)->flags & SLC_OP_NARROW ? 1u : 4u)
@@ -79,12 +80,58 @@ struct seen {
     bool any;
 };
 
+static uint64_t marked_place(const struct pass *pass, const struct slc_op *op, unsigned place)
+{
+    const struct slc_regs *regs = &pass->task->regs;
+    uint64_t bytes = 0;
+
+    if (place >= INS_PLACE_MEMORY) {
+        unsigned m = place - INS_PLACE_MEMORY;
+        return slc_memory_mask(&pass->fwd->memory, pass->slots[op->slot + m], op->load_bytes[m]);
+    }
+    for (unsigned p = 0; p < INS_VEC_PIECES; p++)
+        bytes |= (uint64_t)slc_regs_value_mask(regs, INS_LOC_VEC + INS_VEC_PIECES * place + p)
+                 << slc_vector_shape.start[p];
+    return bytes;
+}
+
+/* Bytes of the destination that are marked by what they were taken from, or by what chose them. */
+static uint64_t picked_bytes(const struct pass *pass, const struct slc_op *op,
+                             const struct slc_way *way)
+{
+    const struct ins_choice *choice = &op->pick->choice;
+    const struct slc_regs *regs = &pass->task->regs;
+    struct ins_picked picked;
+    struct ins_pick pick;
+    uint64_t bytes = 0, addresses = 0;
+
+    ins_pick_get(op->pick, pass->slots + op->slot, &pick);
+    ins_pick_sources(&pick, UINT64_MAX, &picked);
+    for (unsigned i = 0; i < picked.count; i++)
+        bytes |= ins_pick_targets(&pick, picked.place[i], marked_place(pass, op, picked.place[i]));
+    if (choice->selector != INS_PLACE_NONE)
+        bytes |= ins_pick_chosen(&pick, marked_place(pass, op, choice->selector));
+    if (picked.is_masked && ins_regset_has(&regs->value, INS_LOC_K + choice->mask))
+        bytes |= pick.masked;
+    for (unsigned i = 0; i < WORDS(op); i++)
+        addresses |= regs->address.bits[i] & way->word[i].address_uses;
+    if (addresses)
+        bytes |= choice->selector == INS_PLACE_MEMORY
+                     ? ins_pick_chosen(&pick, UINT64_MAX)
+                     : ins_pick_targets(&pick, INS_PLACE_MEMORY, UINT64_MAX);
+    return bytes;
+}
+
 static inline void see_way(const struct pass *pass, const struct slc_op *op, unsigned f,
                            struct seen *seen)
 {
     const struct slc_way *way = &op->ways[f];
 
-    if (sees_registers(op, way, &pass->task->regs) || sees_loads(pass, op, way->loads)) {
+    if (way->is_pick) {
+        seen->copied[f] = picked_bytes(pass, op, way);
+        seen->any |= seen->copied[f] != 0;
+        seen->moves |= seen->copied[f] ? 1u << f : 0;
+    } else if (sees_registers(op, way, &pass->task->regs) || sees_loads(pass, op, way->loads)) {
         seen->ways |= 1u << f;
         seen->any = true;
     } else if (way->is_move) {

@@ -73,6 +73,18 @@ static unsigned key_pops(const struct slc_forward *fwd, const struct slc_glance 
     return at;
 }
 
+/* By what bytes are chosen. */
+static unsigned key_picks(const struct slc_node *node, const uint64_t *slots,
+                          struct slc_fwd_key *key, unsigned at)
+{
+    for (uint32_t s = 0; s < node->statement_count; s++) {
+        const struct slc_op *op = &node->compiled.ops[s];
+        for (unsigned i = 0; op->pick && i < op->pick->choice.slots; i++)
+            key->words[at++] = slots[slc_op_pick_slot(op) + i];
+    }
+    return at;
+}
+
 /* All of it is marked, whatever it uses: only saved registers matter. */
 static bool key_whole(const struct slc_forward *fwd, const struct slc_fwd_task *task,
                       const struct slc_glance *glance, const struct slc_node *node,
@@ -107,6 +119,8 @@ bool slc_fwd_key(const struct slc_forward *fwd, const struct slc_fwd_task *task,
         at = key_pairs(glance, slots, key, at);
     if (at && glance->pop_count)
         at = key_pops(fwd, glance, exec, node, lets != 0, key, at);
+    if (at && node->compiled.pick_slots)
+        at = key_picks(node, slots, key, at);
     if (at && node->compiled.choice_count)
         key->words[at++] = slc_op_list_chosen(&node->compiled, slots);
     key->count = at;

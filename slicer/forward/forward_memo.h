@@ -5,10 +5,11 @@
  * Which of its instructions are in the slice, and what they leave marked, is a function of a few
  * words: the marks of the registers that it uses before it defines them, the marked bytes of each
  * of its loads, which of its control classes are marked, what the notes of its pops say, what its
- * cmovs took, and how its loads lie to stores of its own before them. Where all of it is marked by
- * control, pushes and pops are all that matters. These words are the *key* of a memo. The first
- * execution with a key is passed instruction by instruction and writes down what it did; later ones
- * do the same with a few bit operations. A session keeps memos, as those of backward scans
+ * cmovs took, by what bytes were chosen, and how its loads lie to stores of its own before them.
+ * Where all of it is marked by control, pushes and pops are all that matters. These words are the
+ * *key* of a memo. The first execution with a key is passed instruction by instruction and writes
+ * down what it did; later ones do the same with a few bit operations. A session keeps memos, as
+ * those of backward scans
  * (slicer/scan/memo.h).
  */
 #ifndef SLICER_FORWARD_FORWARD_MEMO_H
@@ -19,9 +20,10 @@
 
 #define SLC_FWD_STEPS_MAX 32
 #define SLC_FWD_ODD_MAX   8
+#define SLC_FWD_PICKS_MAX 32 /* slots by which bytes are chosen */
 #define SLC_FWD_KEY_MAX                                                                            \
     (2 + 12 + SLC_FWD_ODD_MAX + SLC_GLANCE_LOADS_MAX + SLC_GLANCE_PAIRS_MAX / 8 +                  \
-     SLC_GLANCE_POPS_MAX + SLC_GLANCE_PUSHES_MAX)
+     SLC_GLANCE_POPS_MAX + SLC_GLANCE_PUSHES_MAX + SLC_FWD_PICKS_MAX)
 
 /* What an execution does to memory, in order. */
 struct slc_fwd_step {

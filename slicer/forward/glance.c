@@ -143,7 +143,7 @@ static int find_shape(struct slc_glance *glance, const struct slc_node *node)
     if (!glance->loads || !glance->pairs || !glance->pops)
         return -ENOMEM;
     find_registers(glance, node);
-    glance->is_fit = find_operands(glance, node);
+    glance->is_fit = find_operands(glance, node) && node->compiled.pick_slots <= SLC_FWD_PICKS_MAX;
     glance->loads = shrunk(glance->loads, glance->load_count * sizeof(*glance->loads));
     glance->pairs = shrunk(glance->pairs, glance->pair_count * sizeof(*glance->pairs));
     glance->pops = shrunk(glance->pops, glance->pop_count * sizeof(*glance->pops));

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "common/array.h"
+#include "recorder/insn/insn_pick.h"
 #include "slicer/forward/forward.h"
 #include <wetdbg/errors.h>
 
@@ -132,6 +133,106 @@ static uint64_t marked_source(struct slc_forward *fwd, const struct slc_fwd_task
     return bytes;
 }
 
+/* ---- what was chosen ---- */
+
+/* Marked ones among `bytes` of a vector. */
+static uint64_t see_vector(const struct slc_regs *regs, unsigned vector, uint64_t bytes,
+                           enum wetdbg_edge edge, struct slc_sight *sight)
+{
+    const struct slc_shape *shape = &slc_vector_shape;
+    uint64_t seen = 0;
+
+    for (unsigned p = 0; p < shape->count; p++) {
+        unsigned loc = INS_LOC_VEC + INS_VEC_PIECES * vector + p;
+        uint64_t marked = (uint64_t)slc_regs_value_mask(regs, loc) << shape->start[p] & bytes;
+        if (marked)
+            slc_see(sight, slc_regs_value(regs, loc), edge, loc, 0);
+        seen |= marked;
+    }
+    return seen;
+}
+
+/* ... of memory. */
+static uint64_t see_bytes(struct slc_memory *memory, uint64_t first, uint64_t bytes,
+                          enum wetdbg_edge edge, struct slc_sight *sight)
+{
+    const struct slc_want *mark;
+    uint64_t seen = 0;
+
+    for (uint64_t at = first; (mark = slc_memory_next(memory, &at, first + 64)); at++)
+        if (bytes >> (at - first) & 1) {
+            slc_see(sight, mark, edge, INS_LOC_COUNT, at);
+            seen |= UINT64_C(1) << (at - first);
+        }
+    return seen;
+}
+
+static uint64_t see_place(struct slc_forward *fwd, const struct slc_fwd_task *task,
+                          const struct instance *in, unsigned place, uint64_t bytes,
+                          enum wetdbg_edge edge, struct slc_sight *sight)
+{
+    if (place < INS_PLACE_MEMORY)
+        return see_vector(&task->regs, place, bytes, edge, sight);
+    return see_bytes(&fwd->memory, in->slots[in->statement->slot + place - INS_PLACE_MEMORY], bytes,
+                     edge, sight);
+}
+
+/* Bytes of the destination to which a marked address of the memory operand matters. */
+static uint64_t see_pick_address(struct slc_forward *fwd, const struct slc_fwd_task *task,
+                                 const struct instance *in, const struct ins_pick *pick,
+                                 struct slc_sight *sight)
+{
+    const struct ins_choice *choice = &in->info->choice;
+    uint64_t bytes = ins_pick_targets(pick, INS_PLACE_MEMORY, UINT64_MAX);
+    struct slc_sight own = slc_no_sight();
+    struct ins_regset uses = ins_addr_uses(in->info, 0);
+
+    if (choice->to == INS_PLACE_MEMORY)
+        bytes = ins_pick_written(pick);
+    if (choice->selector == INS_PLACE_MEMORY)
+        bytes |= ins_pick_chosen(pick, UINT64_MAX);
+    if (!bytes || !fwd->follows_address)
+        return 0;
+    slc_see_registers(&task->regs, &uses, 0, WETDBG_EDGE_ADDRESS, &own);
+    if (own.best.distance == SLC_NOT_WANTED)
+        return 0;
+    slc_see(sight, &own.best, WETDBG_EDGE_ADDRESS, own.best.location, own.address);
+    return bytes;
+}
+
+/* What takes bytes by a mask or by indices passes on those that it took, and all that something
+ * marked chose. */
+static void see_pick(struct slc_forward *fwd, struct slc_fwd_task *task, const struct instance *in,
+                     unsigned f, struct outcome *out)
+{
+    const struct ins_choice *choice = &in->info->choice;
+    struct ins_regset mask = {0};
+    struct ins_picked picked;
+    struct ins_pick pick;
+
+    ins_pick_get(in->info, in->slots + in->statement->slot, &pick);
+    uint64_t written = ins_pick_written(&pick), copied = 0;
+    if (choice->to == INS_PLACE_MEMORY)
+        written &= UINT64_MAX >> (INS_PICK_BYTES - choice->bytes);
+    ins_pick_sources(&pick, written, &picked);
+    for (unsigned i = 0; i < picked.count; i++)
+        copied |= ins_pick_targets(&pick, picked.place[i],
+                                   see_place(fwd, task, in, picked.place[i], picked.bytes[i],
+                                             WETDBG_EDGE_VALUE, &out->sight));
+    if (picked.selector)
+        copied |= ins_pick_chosen(&pick, see_place(fwd, task, in, choice->selector, picked.selector,
+                                                   WETDBG_EDGE_CONDITION, &out->sight));
+    if (picked.is_masked && ins_regset_has(&task->regs.value, INS_LOC_K + choice->mask)) {
+        ins_regset_add(&mask, INS_LOC_K + choice->mask);
+        slc_see_registers(&task->regs, &mask, 0, WETDBG_EDGE_CONDITION, &out->sight);
+        copied |= pick.masked;
+    }
+    copied |= see_pick_address(fwd, task, in, &pick, &out->sight);
+    out->copied[f] = copied & written;
+    out->move[f] = (struct slc_move){.to_memory = choice->to == INS_PLACE_MEMORY};
+    out->moves |= 1u << f;
+}
+
 static void see_flow(struct slc_forward *fwd, struct slc_fwd_task *task, const struct instance *in,
                      unsigned f, struct outcome *out)
 {
@@ -221,6 +322,8 @@ static int mark_range(struct slc_forward *fwd, const struct slc_fwd_task *task,
     if (is_rep)
         return add_repeated(fwd, task, in, &out->move[f], m, range, out);
     uint64_t bytes = out->copied[f];
+    if (ins_is_pick(in->info)) /* of which this is a part */
+        bytes >>= range.address - in->slots[in->statement->slot + m];
     if (range.size_bytes < 64)
         bytes &= (UINT64_C(1) << range.size_bytes) - 1;
     return add_copied(out, range.address, bytes);
@@ -247,7 +350,8 @@ static int each_store(struct slc_forward *fwd, const struct slc_fwd_task *task,
     return err;
 }
 
-/* A rep instruction says "perhaps" for the case of no element; its range is exact. */
+/* A rep instruction says "perhaps" for the case of no element, a masked store for what its mask
+ * leaves out; their ranges are exact. */
 static int unmark_range(struct slc_forward *fwd, const struct slc_fwd_task *task,
                         const struct instance *in, unsigned f, unsigned m, struct ins_range range,
                         struct outcome *out)
@@ -255,7 +359,7 @@ static int unmark_range(struct slc_forward *fwd, const struct slc_fwd_task *task
     (void)task;
     (void)out;
     slc_saves_end(&fwd->memory, range.address, range.size_bytes);
-    if (in->info->flows[f].mem_defs >> m & 1 || in->info->mems[m].flags & INS_MEM_REP)
+    if (in->info->flows[f].mem_defs >> m & 1 || ins_ranges_are_exact(in->info, m))
         slc_memory_drop(&fwd->memory, range.address, range.size_bytes);
     return 0;
 }
@@ -469,7 +573,9 @@ static int see_all(struct slc_forward *fwd, struct slc_fwd_task *task, const str
     if (out->is_let)
         slc_see(&out->sight, &control, WETDBG_EDGE_CONTROL, INS_LOC_COUNT, 0);
     for (unsigned f = is_call; f < info->flow_count && fwd->follows_data; f++)
-        if (!(info->flows[f].kinds & skipped))
+        if (ins_is_pick(info))
+            see_pick(fwd, task, in, f, out);
+        else if (!(info->flows[f].kinds & skipped))
             see_flow(fwd, task, in, f, out);
     if (is_call) /* what else it changes depends on nothing that it uses */
         out->flows = out->moves = 0;

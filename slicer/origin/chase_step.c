@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recorder/insn/insn_pick.h"
 #include "slicer/origin/chase.h"
 #include "slicer/state_view.h"
 #include <wetdbg/errors.h>
@@ -97,7 +98,8 @@ static bool is_doubtful(const struct step *step, const struct ins_flow *flow,
     if (step->info->flags & INS_IS_REP)
         return false;
     if (track->spot.kind == WETDBG_SPOT_MEMORY)
-        return !(flow->mem_defs >> hit->operand & 1);
+        return !(flow->mem_defs >> hit->operand & 1) &&
+               !ins_ranges_are_exact(step->info, hit->operand);
     return !ins_regset_has(&flow->defs, track->location);
 }
 
@@ -303,6 +305,72 @@ static int move(struct step *step, const struct ins_flow *flow, const struct hit
     return 0;
 }
 
+/* ---- what was chosen ---- */
+
+/* Where a byte of a destination was taken from. */
+static struct wetdbg_spot picked_from(const struct step *step, unsigned place, unsigned byte)
+{
+    struct wetdbg_spot spot = {.task = step->task};
+
+    if (place < INS_PLACE_MEMORY) {
+        spot.kind = WETDBG_SPOT_VECTOR;
+        spot.number = (uint16_t)place;
+        spot.byte = (uint16_t)byte;
+        return spot;
+    }
+    spot.kind = WETDBG_SPOT_MEMORY;
+    spot.address = step->slots[step->statement->slot + place - INS_PLACE_MEMORY] + byte;
+    return spot;
+}
+
+/* Follows bytes of what a blend, a masked move or a permutation made. */
+static int pass_pick(struct step *step, const struct ins_flow *flow)
+{
+    struct slc_track *tracks = step->chase->tracks;
+    uint64_t zeros = 0, moved = 0, first = step->slots[step->statement->slot];
+    struct wetdbg_spot first_to = {0}, first_from = {0};
+    struct ins_pick pick;
+    struct hit hit;
+
+    ins_pick_get(step->info, step->slots + step->statement->slot, &pick);
+    for (unsigned i = 0; i < step->chase->origin->size; i++) {
+        if (!is_hit(step, flow, &tracks[i], &hit))
+            continue;
+        uint64_t at = tracks[i].spot.kind == WETDBG_SPOT_MEMORY ? tracks[i].spot.address - first
+                                                                : tracks[i].spot.byte;
+        if (pick.place[at % INS_PICK_BYTES] >= INS_PLACE_ZERO) {
+            zeros |= UINT64_C(1) << i;
+            continue;
+        }
+        struct wetdbg_spot from =
+            picked_from(step, pick.place[at % INS_PICK_BYTES], pick.from[at % INS_PICK_BYTES]);
+        if (is_same(&from, &tracks[i].spot))
+            continue;
+        step->next[i] = tracks[i];
+        step->next[i].state = SLC_TRACK_DONE;
+        slc_track_move(&step->next[i], from);
+        if (!moved) {
+            first_to = tracks[i].spot;
+            first_from = from;
+        }
+        moved |= UINT64_C(1) << i;
+    }
+    step->changed |= moved;
+    if (zeros) {
+        int err = end_at(step, &(struct ins_flow){0}, zeros);
+        if (err)
+            return err;
+    }
+    if (!moved)
+        return 0;
+    struct wetdbg_hop *hop = new_hop(step, WETDBG_HOP_COPY);
+    if (!hop)
+        return -ENOMEM;
+    slc_hop_add(hop, (unsigned)__builtin_ctzll(moved), first_to, first_from);
+    hop->bytes = moved;
+    return 0;
+}
+
 static int pass_flow(struct step *step, const struct ins_flow *flow)
 {
     struct hit hits[WETDBG_VALUE_BYTES_MAX]; /* of the bytes in `bytes` */
@@ -391,7 +459,9 @@ int slc_chase_step(struct slc_chase *chase, const struct wet_exec *exec,
         return 0;
     skipped = ins_skipped_flow(step.info, step.slots + step.statement->slot);
     for (unsigned f = 0; f < step.info->flow_count && !err; f++)
-        if (!(step.info->flows[f].kinds & skipped))
+        if (ins_is_pick(step.info))
+            err = pass_pick(&step, &step.info->flows[f]);
+        else if (!(step.info->flows[f].kinds & skipped))
             err = pass_flow(&step, &step.info->flows[f]);
     for (unsigned i = 0; i < chase->origin->size; i++)
         if (step.changed >> i & 1)

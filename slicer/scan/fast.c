@@ -8,6 +8,8 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "recorder/insn/insn_pick.h"
+
 #define WORDS(op) ((op)->flags & SLC_OP_NARROW ? 1u : 4u)
 
 struct hit {
@@ -134,6 +136,60 @@ static inline uint64_t wanted_bytes(const struct slc_way *way, const struct slc_
     return bytes >> way->move.to_start;
 }
 
+/* ---- what was chosen ---- */
+
+/* The key does not tell what chose: the memo is to hold where the same did. */
+static void draft_pick(struct slc_draft *draft, const struct slc_op *op, const uint64_t *slots)
+{
+    unsigned first = slc_op_pick_slot(op), count = op->pick->choice.slots;
+
+    if (draft->pick_count + count > SLC_MEMO_PICKS_MAX) {
+        draft->is_void = true;
+        return;
+    }
+    for (unsigned i = 0; i < count; i++)
+        draft->picks[draft->pick_count++] =
+            (struct slc_memo_pick){slots[first + i], (uint16_t)(first + i)};
+}
+
+static int want_place(struct slc_scan *scan, struct slc_regs *regs, const struct slc_op *op,
+                      const struct place *place, unsigned from, uint64_t bytes)
+{
+    if (from >= INS_PLACE_MEMORY)
+        return want_operand(scan, place, op->slot + from - INS_PLACE_MEMORY, bytes);
+    slc_regs_add_bytes(regs, INS_LOC_VEC + INS_VEC_PIECES * from, bytes, &slc_some_want);
+    return 0;
+}
+
+/* Wants what `wanted` bytes of the destination were taken from, and what chose them. */
+static int want_picked(struct slc_scan *scan, struct slc_regs *regs, const struct slc_op *op,
+                       const struct slc_way *way, const struct place *place, uint64_t wanted)
+{
+    const struct ins_choice *choice = &op->pick->choice;
+    struct ins_picked picked;
+    struct ins_pick pick;
+    bool has_memory = false;
+    int err = 0;
+
+    if (scan->draft)
+        draft_pick(scan->draft, op, place->slots);
+    ins_pick_get(op->pick, place->slots + op->slot, &pick);
+    ins_pick_sources(&pick, wanted, &picked);
+    for (unsigned i = 0; i < picked.count && !err; i++) {
+        has_memory |= picked.place[i] >= INS_PLACE_MEMORY;
+        err = want_place(scan, regs, op, place, picked.place[i], picked.bytes[i]);
+    }
+    if (picked.selector && !err) {
+        has_memory |= choice->selector >= INS_PLACE_MEMORY;
+        err = want_place(scan, regs, op, place, choice->selector, picked.selector);
+    }
+    if (picked.is_masked)
+        slc_regs_add(regs, INS_LOC_K + choice->mask, &slc_some_want, false);
+    for (unsigned i = 0; i < 4 && has_memory; i++)
+        regs->address.bits[i] |= way->word[i].address_uses;
+    return err;
+}
+
 /* ---- members ---- */
 
 static inline int count_member(struct slc_scan *scan, const struct slc_op *op, uint32_t s,
@@ -208,7 +264,7 @@ static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet
     if (op->taken && scan->draft)
         scan->draft->choices |= UINT64_C(1) << s % 64;
     for (unsigned f = 0; hit->ways >> f; f++)
-        if (hit->ways >> f & 1 && op->ways[f].is_move)
+        if (hit->ways >> f & 1 && (op->ways[f].is_move || op->ways[f].is_pick))
             wanted[f] = wanted_bytes(&op->ways[f], regs, hit);
     drop_defined(scan, regs, op, op->flags & SLC_OP_STORE ? place.slots[op->store_slot] : 0, hit);
     if (hit->store && scan->draft)
@@ -220,6 +276,10 @@ static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet
         const struct slc_way *way = &op->ways[f];
         if (!(hit->ways >> f & 1))
             continue;
+        if (way->is_pick) {
+            err = want_picked(scan, regs, op, way, &place, wanted[f]);
+            continue;
+        }
         for (unsigned i = 0; i < words; i++) {
             regs->value.bits[i] |= way->word[i].uses;
             regs->narrow.bits[i] &= ~way->word[i].uses;

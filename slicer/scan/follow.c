@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "common/array.h"
+#include "recorder/insn/insn_pick.h"
 #include "slicer/scan/scan.h"
 
 /* ---- step 1: hits ---- */
@@ -141,11 +142,12 @@ static void drop_defined(struct slc_scan *scan, struct slc_task *task, const str
 {
     for (unsigned f = 0; f < in->info->flow_count; f++)
         slc_regs_remove(&task->regs, &in->info->flows[f].defs);
-    /* A rep instruction says "perhaps" for the case of no element; its range is exact here. */
+    /* A rep instruction says "perhaps" for the case of no element, a masked store for
+     * bytes that its mask leaves out; their ranges are exact here. */
     for (size_t r = 0; r < scan->hits.run_count; r++) {
         const struct slc_run *run = &scan->hits.runs[r];
         const struct ins_flow *flow = &in->info->flows[run->flow];
-        if (flow->mem_defs & 1u << run->operand || in->info->mems[run->operand].flags & INS_MEM_REP)
+        if (flow->mem_defs & 1u << run->operand || ins_ranges_are_exact(in->info, run->operand))
             slc_memory_drop(&scan->memory, run->address, run->size_bytes);
     }
 }
@@ -191,19 +193,12 @@ static int want_operands(struct slc_scan *scan, const struct instance *in, unsig
     return err;
 }
 
-/* Wants bytes of a move's source, where bit i of `wanted` is the destination's i-th byte. */
-static int want_source(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
-                       const struct slc_move *move, uint64_t wanted, struct slc_want *want)
+/* Wants bytes from an address on, up to 64 of them. */
+static int want_bytes(struct slc_scan *scan, uint64_t at, uint64_t bytes,
+                      const struct slc_want *want)
 {
-    uint64_t bytes = slc_move_source(move, wanted);
     int err = 0;
 
-    want->edge = WETDBG_EDGE_VALUE;
-    if (!move->from_memory) {
-        slc_regs_add_bytes(&task->regs, move->from, bytes << move->from_start, want);
-        return 0;
-    }
-    uint64_t at = slc_operand_range(in->statement, move->operand, in->slots).address;
     while (bytes && !err) {
         unsigned first = (unsigned)__builtin_ctzll(bytes);
         uint64_t rest = ~(bytes >> first);
@@ -212,6 +207,21 @@ static int want_source(struct slc_scan *scan, struct slc_task *task, const struc
         bytes &= first + count < 64 ? UINT64_MAX << (first + count) : 0;
     }
     return err;
+}
+
+/* Wants bytes of a move's source, where bit i of `wanted` is the destination's i-th byte. */
+static int want_source(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
+                       const struct slc_move *move, uint64_t wanted, struct slc_want *want)
+{
+    uint64_t bytes = slc_move_source(move, wanted);
+
+    want->edge = WETDBG_EDGE_VALUE;
+    if (!move->from_memory) {
+        slc_regs_add_bytes(&task->regs, move->from, bytes << move->from_start, want);
+        return 0;
+    }
+    uint64_t at = slc_operand_range(in->statement, move->operand, in->slots).address;
+    return want_bytes(scan, at, bytes, want);
 }
 
 static int want_moved(struct slc_scan *scan, const struct instance *in, const struct slc_run *run,
@@ -261,9 +271,71 @@ static int follow_copy(struct slc_scan *scan, struct slc_task *task, const struc
     return err ? err : want_source(scan, task, in, move, wanted, want);
 }
 
+/* ---- what was chosen ---- */
+
+/* Bytes of the destination that are wanted. */
+static uint64_t wanted_of_pick(const struct slc_scan *scan, const struct instance *in, unsigned f)
+{
+    uint64_t first = in->slots[in->statement->slot], wanted = scan->hits.bytes[f];
+
+    if (scan->hits.whole >> f & 1)
+        return UINT64_MAX;
+    for (size_t r = 0; r < scan->hits.run_count; r++)
+        wanted |= UINT64_MAX >> (64 - scan->hits.runs[r].size_bytes)
+                                    << (scan->hits.runs[r].address - first);
+    return wanted;
+}
+
+/* Wants bytes of a vector or of a memory operand. */
+static int want_place(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
+                      unsigned place, uint64_t bytes, const struct slc_want *want)
+{
+    if (place >= INS_PLACE_MEMORY)
+        return want_bytes(scan, in->slots[in->statement->slot + place - INS_PLACE_MEMORY], bytes,
+                          want);
+    slc_regs_add_bytes(&task->regs, INS_LOC_VEC + INS_VEC_PIECES * place, bytes, want);
+    return 0;
+}
+
+/* Follows what takes bytes by a mask or by indices to those that it took, and to what chose
+ * them. */
+static int follow_pick(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
+                       unsigned f, struct slc_want *want)
+{
+    const struct ins_choice *choice = &in->info->choice;
+    bool is_near = scan->slice->options.copies_are_near && !(scan->hits.whole >> f & 1);
+    bool has_memory = in->info->flows[f].mem_may_defs != 0;
+    struct ins_picked picked;
+    struct ins_pick pick;
+    int err = 0;
+
+    ins_pick_get(in->info, in->slots + in->statement->slot, &pick);
+    ins_pick_sources(&pick, wanted_of_pick(scan, in, f), &picked);
+    want->distance -= is_near;
+    want->edge = WETDBG_EDGE_VALUE;
+    for (unsigned i = 0; i < picked.count && !err; i++) {
+        has_memory |= picked.place[i] >= INS_PLACE_MEMORY;
+        err = want_place(scan, task, in, picked.place[i], picked.bytes[i], want);
+    }
+    want->distance += is_near;
+    want->edge = WETDBG_EDGE_CONDITION;
+    if (picked.selector && !err) {
+        has_memory |= choice->selector >= INS_PLACE_MEMORY;
+        err = want_place(scan, task, in, choice->selector, picked.selector, want);
+    }
+    if (picked.is_masked)
+        slc_regs_add(&task->regs, INS_LOC_K + choice->mask, want, false);
+    struct ins_regset address = ins_addr_uses(in->info, 0);
+    if (has_memory && scan->follows_address)
+        want_registers(task, &address, want, WETDBG_EDGE_ADDRESS);
+    return err;
+}
+
 static int follow_flow(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
                        unsigned f, struct slc_want *want)
 {
+    if (ins_is_pick(in->info))
+        return follow_pick(scan, task, in, f, want);
     const struct ins_flow *flow = &in->info->flows[f];
     unsigned operands = flow->mem_uses | flow->mem_defs | flow->mem_may_defs;
     struct slc_move move;

@@ -137,6 +137,15 @@ static inline bool meetings_hold(const struct slc_memo *memo, const uint64_t *sl
     return true;
 }
 
+static inline bool picks_hold(const struct slc_memo *memo, const uint64_t *slots)
+{
+    uint64_t differs = 0;
+
+    for (unsigned i = 0; i < memo->pick_count; i++)
+        differs |= slots[memo->picks[i].slot] ^ memo->picks[i].value;
+    return !differs;
+}
+
 /* Whether the memo's pops are passed by this time too. Their slots go down, or one might be
  * another's. */
 static bool pops_hold(struct slc_scan *scan, const struct slc_memo *memo, const uint64_t *slots,
@@ -175,7 +184,7 @@ memo_find(struct slc_memos *memos, const struct slc_memo_key *key, const uint64_
             continue;
         for (unsigned i = fixed; i < key->count; i++)
             differs |= memo->key[i] ^ key->words[i];
-        if (differs || !meetings_hold(memo, slots))
+        if (differs || !meetings_hold(memo, slots) || !picks_hold(memo, slots))
             continue;
         if (link == &memos->first)
             return memo;

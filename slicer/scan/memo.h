@@ -13,7 +13,8 @@
  * Addresses are not in the key, so that one thing more has to be the same: which operands overlap
  * (a load makes bytes wanted that an earlier store of the node wrote). Pairs of operands for which
  * that matters, and of which the code does not tell, are compared at each execution. So is which
- * operands those cmovs took that define something wanted, and whether
+ * operands those cmovs took that define something wanted, what chose where something wanted
+ * was taken by a mask or by indices, and whether
  * pops can be passed by (slicer/scan/bypass.h) as they were.
  */
 #ifndef SLICER_SCAN_MEMO_H
@@ -25,6 +26,7 @@
 #define SLC_MEMO_STEPS_MAX  64
 #define SLC_MEMO_CLASS_MAX  8
 #define SLC_MEMO_ODD_MAX    8
+#define SLC_MEMO_PICKS_MAX  32
 #define SLC_MEMO_LINE       64 /* bytes that memos are aligned to */
 #define SLC_MEMO_KEY_MAX    (1 + 12 + 2 * SLC_MEMO_STORES_MAX + SLC_MEMO_ODD_MAX)
 
@@ -56,6 +58,12 @@ struct slc_meeting {
     bool is_overlap;
 };
 
+/* What chose: a word of an execution's slots. */
+struct slc_memo_pick {
+    uint64_t value;
+    uint16_t slot;
+};
+
 /* Registers that become wanted, of 64 locations: as values whole or the lower half, as
  * addresses. */
 struct slc_memo_word {
@@ -73,9 +81,10 @@ struct slc_memo {
     wetdbg_time first_time, last_time;
     struct slc_memo *next_used;
     const struct slc_node *node;
-    uint8_t step_count, meeting_count, class_count, odd_count, pop_count;
+    uint8_t step_count, meeting_count, class_count, odd_count, pop_count, pick_count;
     const struct slc_memo_word *words; /* as many as the node's memos.words */
     const struct slc_step *steps;
+    const struct slc_memo_pick *picks;
     const struct slc_meeting *meetings;
     const uint64_t *odd;     /* pieces of which other bytes become wanted, as in the key */
     const uint32_t *classes; /* control classes that its members wait for */
@@ -95,8 +104,9 @@ struct slc_draft {
     bool is_void; /* something was met that no key tells */
     uint64_t members;
     uint64_t choices; /* bit s: what statement s, a cmov, took mattered */
-    unsigned step_count, class_count;
+    unsigned step_count, class_count, pick_count;
     struct slc_step steps[SLC_MEMO_STEPS_MAX];
+    struct slc_memo_pick picks[SLC_MEMO_PICKS_MAX];
     uint32_t classes[SLC_MEMO_CLASS_MAX];
 };
 

@@ -158,13 +158,14 @@ static int memo_keep(struct slc_node *node, const struct slc_memo_key *key,
     size_t key_bytes = key->count * sizeof(*memo->key);
     size_t words_bytes = node->memos.words * sizeof(*memo->words);
     size_t steps_bytes = draft->step_count * sizeof(*memo->steps);
+    size_t picks_bytes = draft->pick_count * sizeof(*memo->picks);
     size_t odd_bytes = outcome->odd_count * sizeof(*memo->odd);
     size_t meetings_bytes = meetings->count * sizeof(*memo->meetings);
     size_t classes_bytes = draft->class_count * sizeof(*memo->classes);
 
     assert(key->count && key->count <= SLC_MEMO_KEY_MAX);
     assert(node->statement_count <= 64 && outcome->odd_count <= SLC_MEMO_ODD_MAX);
-    size_t bytes = sizeof(*memo) + key_bytes + words_bytes + steps_bytes + odd_bytes +
+    size_t bytes = sizeof(*memo) + key_bytes + words_bytes + steps_bytes + picks_bytes + odd_bytes +
                    meetings_bytes + classes_bytes;
     memo = aligned_alloc(SLC_MEMO_LINE, (bytes + SLC_MEMO_LINE - 1) & ~(size_t)(SLC_MEMO_LINE - 1));
     if (!memo)
@@ -174,11 +175,13 @@ static int memo_keep(struct slc_node *node, const struct slc_memo_key *key,
     put(&at, key->words, key_bytes);
     memo->words = put(&at, outcome->words, words_bytes);
     memo->steps = put(&at, draft->steps, steps_bytes);
+    memo->picks = put(&at, draft->picks, picks_bytes);
     memo->odd = put(&at, outcome->odd, odd_bytes);
     memo->meetings = put(&at, meetings->list, meetings_bytes);
     memo->classes = put(&at, draft->classes, classes_bytes);
     assert(at == (uint8_t *)memo + bytes);
     memo->step_count = (uint8_t)draft->step_count;
+    memo->pick_count = (uint8_t)draft->pick_count;
     memo->odd_count = (uint8_t)outcome->odd_count;
     memo->meeting_count = (uint8_t)meetings->count;
     memo->class_count = (uint8_t)draft->class_count;
@@ -253,6 +256,9 @@ int slc_memo_validate(const struct slc_memo *memo, uint32_t class_count)
     if (memo->chosen & ~memo->choices)
         return wd_fail_defect("a memo has choices %#llx of %#llx", (unsigned long long)memo->chosen,
                               (unsigned long long)memo->choices);
+    for (unsigned k = 0; k < memo->pick_count; k++)
+        if (memo->picks[k].slot >= node->wet->slot_count)
+            return wd_fail_defect("pick %u of a memo is of slot %u", k, memo->picks[k].slot);
     for (unsigned k = 0; k < memo->meeting_count; k++)
         if (memo->meetings[k].store_slot >= node->wet->slot_count ||
             memo->meetings[k].slot >= node->wet->slot_count)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "recorder/insn/insn_pick.h"
 #include "slicer/scan/code_summary.h"
 
 #define UNPLAIN (INS_MEM_REP | INS_MEM_LANES | INS_MEM_VSIB32 | INS_MEM_VSIB64 | INS_MEM_SIZE_BOUND)
@@ -41,6 +42,10 @@ static bool compile_way(struct slc_way *way, const struct ins_info *info, unsign
         way->word[i].uses = flow->cond_uses.bits[i] | (is_move ? 0 : flow->value_uses.bits[i]);
         way->word[i].address_uses = addresses.bits[i];
     }
+    if (ins_is_pick(info) && info->choice.to < INS_PLACE_MEMORY) {
+        way->is_pick = true;
+        way->move.to = (uint8_t)(INS_LOC_VEC + INS_VEC_PIECES * info->choice.to);
+    }
     way->halves = is_move ? 0 : flow->halves;
     for (unsigned left = way->halves; left; left &= left - 1)
         way->word[0].uses &= ~(UINT64_C(1) << SLC_UPPER_PIECE((unsigned)__builtin_ctz(left)));
@@ -61,6 +66,14 @@ static bool is_narrow(const struct ins_info *info, const struct slc_way *ways)
 
 /* ---- statements ---- */
 
+/* Whether an operand is not plain. What a mask takes from one is known where it is asked. */
+static bool is_unplain(const struct ins_info *info, const struct ins_mem *mem)
+{
+    unsigned plain = ins_is_pick(info) ? INS_MEM_LANES : 0;
+
+    return mem->flags & UNPLAIN & ~plain || mem->size_bytes > 64 || mem->size_bytes == 0;
+}
+
 /* Finds the one store; false if the instruction is not plain. */
 static bool find_store(struct slc_op *op, const struct ins_info *info)
 {
@@ -72,8 +85,7 @@ static bool find_store(struct slc_op *op, const struct ins_info *info)
         stores |= info->flows[f].mem_defs;
     }
     for (unsigned m = 0; m < info->mem_count; m++) {
-        if (info->mems[m].flags & UNPLAIN || info->mems[m].size_bytes > 64 ||
-            info->mems[m].size_bytes == 0)
+        if (is_unplain(info, &info->mems[m]))
             return false;
         op->load_bytes[m] = (uint8_t)info->mems[m].size_bytes;
         if (info->mems[m].flags & INS_MEM_WRITE && !(stores & 1u << m))
@@ -107,6 +119,8 @@ static void compile_op(struct slc_op *op, struct slc_way *ways,
         is_plain = compile_way(&ways[f], info, f, follows_address);
         op->flags |= ways[f].is_branch ? SLC_OP_BRANCH : 0;
     }
+    if (is_plain && ins_is_pick(info))
+        op->pick = info;
     op->choice_slot = (uint16_t)(statement->slot + info->mem_count);
     for (unsigned f = 0; f < info->flow_count && info->flags & INS_IS_CMOV; f++) {
         op->taken |= (uint8_t)((info->flows[f].kinds & INS_FLOW_TAKEN ? 1u : 0) << f);
@@ -131,7 +145,7 @@ int slc_op_list_make(struct slc_op_list *list, const struct wet_node *node, bool
         way_count += node->statements[s].info->flow_count;
         choices += (node->statements[s].info->flags & INS_IS_CMOV) != 0;
     }
-    list->choice_count = 0;
+    list->choice_count = list->pick_slots = 0;
     list->choices = choices ? malloc(choices * sizeof(*list->choices)) : NULL;
     list->ops = malloc(node->statement_count * sizeof(*list->ops));
     list->ways = malloc((way_count + 1) * sizeof(*list->ways));
@@ -143,6 +157,7 @@ int slc_op_list_make(struct slc_op_list *list, const struct wet_node *node, bool
     for (uint32_t s = 0; s < node->statement_count; s++) {
         compile_op(&list->ops[s], ways, &node->statements[s], follows_address);
         ways += node->statements[s].info->flow_count;
+        list->pick_slots += list->ops[s].pick ? list->ops[s].pick->choice.slots : 0;
         if (node->statements[s].info->flags & INS_IS_CMOV)
             list->choices[list->choice_count++] = (struct slc_choice){s, list->ops[s].choice_slot};
     }

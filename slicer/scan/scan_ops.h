@@ -23,6 +23,7 @@ struct slc_way {
     bool has_store;  /* it writes the instruction's store */
     bool is_branch;  /* followed where a control dependence led here */
     bool is_move;    /* it passes on bytes: */
+    bool is_pick;    /* ... those that a selector chose, of what it may use; `move` says where to */
     struct slc_move move;
 };
 
@@ -49,8 +50,9 @@ struct slc_op {
     uint8_t load_bytes[4]; /* of each operand, up to 64 */
     uint8_t taken, kept;   /* of a cmov: bit f: flow f, if it took its operand; if it did not */
     uint16_t choice_slot;  /* ... that says which */
-    uint32_t klass;        /* control class, or SLC_UNKNOWN */
-    uint32_t pc_index;     /* in code's pcs */
+    const struct ins_info *pick; /* NULL unless a way is_pick */
+    uint32_t klass;              /* control class, or SLC_UNKNOWN */
+    uint32_t pc_index;           /* in code's pcs */
 };
 
 /* A cmov. */
@@ -64,6 +66,7 @@ struct slc_op_list {
     struct slc_way *ways;
     struct slc_choice *choices;
     uint32_t choice_count;
+    uint32_t pick_slots; /* of all picks */
 };
 
 /* The flows of an execution that may apply, as bits. */
@@ -72,6 +75,12 @@ static inline unsigned slc_op_flows(const struct slc_op *op, const uint64_t *slo
     if (!op->taken)
         return UINT32_MAX;
     return slots[op->choice_slot] & 1 ? ~(unsigned)op->kept : ~(unsigned)op->taken;
+}
+
+/* The slots that an op's pick chose by: the first of op->pick->choice.slots. */
+static inline unsigned slc_op_pick_slot(const struct slc_op *op)
+{
+    return op->slot + op->pick->mem_count;
 }
 
 /* What the cmovs of an execution did: bit s: that of statement s, below 64, took its operand. */

@@ -58,6 +58,8 @@ uint32_t evex_description_hash(const struct oracle_form *form)
         const uint8_t more[] = {(uint8_t)info.mems[m].lanes, (uint8_t)info.mems[m].mask};
         hash = hash_bytes(hash, more, sizeof(more));
     }
+    if (info.choice.kind == INS_CHOICE_BYTES)
+        hash = hash_bytes(hash, &info.choice, sizeof(info.choice));
     return hash;
 }
 

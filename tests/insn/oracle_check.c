@@ -10,6 +10,9 @@
  *   3. Only may_defs may also depend on their own old value.
  *   4. No output depends on bytes 4..7 of a register of which four bytes are used or copied.
  *   5. A byte that a flow copies depends on that byte of its source and no other.
+ *   6. Of what takes bytes by a mask or by indices: a byte depends on the one that
+ *      ins_pick_get() says, which always matters, and on what chose it; bytes of a store
+ *      that were not chosen stay.
  *
  * Exempt by the rules of insn.h: rsp and rbp as inputs of INS_FLOW_STACK, rsp as an address's base,
  * flags that the manual leaves undefined.
@@ -23,6 +26,7 @@
 
 #include "insn_format.h"
 #include "oracle_case.h"
+#include "recorder/insn/insn_pick.h"
 
 #define RANGE_BYTES_MAX 4096
 
@@ -425,6 +429,119 @@ static void check_copied_memory(struct check *check, const struct oracle_state *
     }
 }
 
+/* ---- claim 6 ---- */
+
+#define PICK_SLOTS (INS_MEM_MAX + 9)
+
+/* The slots of an execution in this state. */
+static void pick_slots(const struct check *check, const struct oracle_state *in,
+                       uint64_t slots[PICK_SLOTS])
+{
+    const struct ins_info *info = &check->at.info;
+    const struct ins_choice *choice = &info->choice;
+    uint64_t *words = slots + info->mem_count;
+
+    memset(slots, 0, PICK_SLOTS * sizeof(*slots));
+    for (unsigned i = 0; i < info->mem_count; i++)
+        slots[i] = oracle_operand_range(&check->at, i, in).start;
+    for (unsigned i = 0; i < choice->bytes / 8u && choice->selector != INS_PLACE_NONE; i++) {
+        if (choice->selector == INS_PLACE_MEMORY)
+            memcpy(words + i,
+                   oracle_pristine + 8 * i + (slots[0] - (uint64_t)(uintptr_t)ORACLE_MEMORY), 8);
+        else
+            memcpy(words + i, in->vectors + oracle_vector_offset(choice->selector, 8 * i), 8);
+    }
+    if (choice->mask != INS_PLACE_NONE)
+        memcpy(words + choice->slots - 1, in->vectors + oracle_mask_offset(choice->mask), 8);
+}
+
+/* Bytes of the destination that differ. */
+static uint64_t picked_differences(const struct check *check, const struct outcome *a,
+                                   const struct outcome *b)
+{
+    const struct ins_choice *choice = &check->at.info.choice;
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < (choice->is_legacy ? choice->bytes : 64u); i++) {
+        if (choice->to == INS_PLACE_MEMORY) {
+            bytes |= (uint64_t)(i < choice->bytes && a->bytes[0][i] != b->bytes[0][i]) << i;
+            continue;
+        }
+        unsigned at = oracle_vector_offset(choice->to, i);
+        bytes |= (uint64_t)(at && a->state.vectors[at] != b->state.vectors[at]) << i;
+    }
+    return bytes;
+}
+
+/* Changes byte `byte` of a place that the instruction may take from, or that chooses. */
+static void try_place(struct check *check, const struct oracle_state *in,
+                      const struct outcome *before, const struct ins_pick *pick, unsigned place,
+                      unsigned byte)
+{
+    static struct outcome after;
+    const struct ins_choice *choice = &check->at.info.choice;
+    struct oracle_state changed = *in;
+    uint8_t bit = (uint8_t)(1u << (oracle_random(&check->at) & 7)), *at;
+    uint64_t taken = ins_pick_targets(pick, place, UINT64_C(1) << byte);
+    uint64_t chosen = place == choice->selector ? ins_pick_chosen(pick, UINT64_C(1) << byte) : 0;
+    bool is_memory = place == INS_PLACE_MEMORY;
+
+    if (is_memory) {
+        struct oracle_range range = oracle_operand_range(&check->at, 0, in);
+        at = oracle_pristine + byte + (range.start - (uint64_t)(uintptr_t)ORACLE_MEMORY);
+    } else {
+        unsigned offset = oracle_vector_offset(place, byte);
+        if (!offset)
+            return;
+        at = changed.vectors + offset;
+    }
+    *at ^= bit;
+    if (is_memory)
+        oracle_pristine_is_new();
+    if (run(check, &changed, &after)) {
+        uint64_t differing = picked_differences(check, before, &after);
+        if (differing & ~(taken | chosen))
+            complain(check, "byte %u of place %#x reaches other bytes than it was taken for", byte,
+                     place);
+        if (taken & ~chosen & ~differing)
+            complain(check, "byte %u of place %#x is not what was taken", byte, place);
+    }
+    *at ^= bit;
+    if (is_memory)
+        oracle_pristine_is_new();
+}
+
+static void check_kept(struct check *check, const struct oracle_state *in,
+                       const struct outcome *before, const struct ins_pick *pick)
+{
+    struct oracle_range range = oracle_operand_range(&check->at, 0, in);
+    uint64_t off = range.start - (uint64_t)(uintptr_t)ORACLE_MEMORY;
+
+    for (unsigned i = 0; i < check->at.info.choice.bytes; i++)
+        if (pick->place[i] == INS_PLACE_KEPT && before->bytes[0][i] != oracle_pristine[off + i])
+            complain(check, "byte %u of the store was not chosen and changes", i);
+}
+
+static void try_pick(struct check *check, const struct oracle_state *in,
+                     const struct outcome *before)
+{
+    const struct ins_choice *choice = &check->at.info.choice;
+    const uint8_t places[] = {choice->from[0], choice->from[1], choice->other, choice->selector};
+    uint64_t slots[PICK_SLOTS];
+    struct ins_pick pick;
+
+    pick_slots(check, in, slots);
+    ins_pick_get(&check->at.info, slots, &pick);
+    if (choice->to == INS_PLACE_MEMORY)
+        check_kept(check, in, before, &pick);
+    for (unsigned p = 0; p < sizeof(places); p++)
+        for (unsigned byte = 0; byte < choice->bytes && places[p] < INS_PLACE_ZERO; byte++) {
+            bool is_memory = places[p] == INS_PLACE_MEMORY;
+            if (!is_memory || byte < check->at.info.mems[0].size_bytes)
+                try_place(check, in, before, &pick, places[p], byte);
+        }
+}
+
 /* An address that moves a written operand onto another one changes what is read: not our case. */
 static bool operands_collide(const struct check *check, const struct oracle_state *in)
 {
@@ -626,6 +743,8 @@ static bool try_state(struct check *check, const struct oracle_state *in)
     for (unsigned i = 0; i < check->at.info.mem_count; i++)
         try_operand_bytes(check, in, &before, i);
     try_other_memory(check, in, &before);
+    if (ins_is_pick(&check->at.info))
+        try_pick(check, in, &before);
     return true;
 }
 

@@ -413,6 +413,20 @@ oracle_extra_start:
         vmaskmovpd [rcx], xmm1, xmm2
         vpmaskmovd [rcx], ymm1, ymm2
         vpmaskmovq xmm1, xmm2, [rcx]
+        pshufb  xmm1, [rcx]
+        pshufb  xmm1, xmm1
+        vpshufb ymm1, ymm2, ymm3
+        vpshufb xmm1, xmm2, [rcx]
+        vpshufb ymm9, ymm2, ymm2
+        vpermilps ymm1, ymm2, [rcx]
+        vpermilpd xmm1, xmm2, xmm3
+        vpermps ymm1, ymm2, [rcx]
+        vpermps ymm2, ymm2, ymm2
+        vblendvpd xmm1, xmm2, [rcx], xmm3
+        vpblendvb ymm1, ymm2, [rcx], ymm1
+        blendvpd xmm0, xmm2
+        vmaskmovdqu xmm1, xmm2
+        vpmaskmovq [rcx], ymm1, ymm1
         vpgatherdd xmm1, [rcx + xmm2*4], xmm3
         vpgatherqq ymm1, [rcx + ymm2*8], ymm3
         vgatherdpd ymm1, [rcx + xmm2*1], ymm3

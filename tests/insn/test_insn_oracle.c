@@ -248,6 +248,21 @@ static void claim_copy(struct ins_info *info)
     info->flows[0].copy_bytes = 8;
 }
 
+static void claim_same_bytes(struct ins_info *info)
+{
+    info->choice.shape = INS_PICK_SAME;
+}
+
+static void claim_all_written(struct ins_info *info)
+{
+    info->choice.other = info->choice.from[0];
+}
+
+static void forget_signs(struct ins_info *info)
+{
+    info->choice.has_signs = false;
+}
+
 static const struct {
     const char *text;
     uint8_t code[8], length;
@@ -271,6 +286,9 @@ static const struct {
     {"mov rax, rcx", {0x48, 0x89, 0xc8}, 3, claim_half_copy},
     {"bswap rax", {0x48, 0x0f, 0xc8}, 3, claim_copy},
     {"emms", {0x0f, 0x77}, 2, forget_doubt},
+    {"pshufb xmm1, xmm2", {0x66, 0x0f, 0x38, 0x00, 0xca}, 5, claim_same_bytes},
+    {"maskmovdqu xmm1, xmm2", {0x66, 0x0f, 0xf7, 0xca}, 4, claim_all_written},
+    {"pblendvb xmm1, xmm2", {0x66, 0x0f, 0x38, 0x10, 0xca}, 5, forget_signs},
 };
 
 static void check_damages(void)

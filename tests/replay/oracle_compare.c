@@ -261,7 +261,7 @@ static unsigned step_make(struct step *step, const uint8_t *code, size_t availab
         step_add_rep(step, &info, slots);
         used += 3;
     }
-    used += info.flags & INS_IS_CMOV ? 1 : 0;
+    used += info.choice.slots;
     qsort(step->operands, step->operand_count, 8, by_value);
     return used;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recorder/insn/insn_pick.h"
 #include "tests/slicer/brute_calls.h"
 #include "tests/slicer/vec.h"
 #include "wet/model/make_model.h"
@@ -292,10 +293,64 @@ static void use_values(struct brute *b, const struct ins_flow *flow)
     b->uses.count = kept;
 }
 
+/* What an instruction took that takes bytes by a mask or by indices. */
+static bool pick_at(const struct wetdbg *wet, wetdbg_time t, struct ins_pick *pick)
+{
+    const struct fake_step *step = fake_step(wet, t);
+
+    if (!ins_is_pick(step->info))
+        return false;
+    ins_pick_get(step->info, fake_slots(wet) + step->slot_off, pick);
+    return true;
+}
+
+static void use_place(struct brute *b, uint64_t operand, unsigned place, unsigned byte,
+                      enum wetdbg_edge edge)
+{
+    uint64_t at = place < INS_PLACE_MEMORY ? (16 + place) * REG_BYTES + byte : operand + byte;
+    bool is_memory = place >= INS_PLACE_MEMORY;
+    struct use use = {at, last_def(b, is_memory, at), (uint8_t)edge, is_memory};
+
+    PUSH(b->uses, use);
+}
+
+/* Of what takes bytes by a mask or by indices: those that it took, and what chose them. */
+static void use_pick(struct brute *b, wetdbg_time t, const struct ins_info *info,
+                     const struct ins_pick *pick)
+{
+    const struct ins_choice *choice = &info->choice;
+    uint64_t operand = fake_slots(b->wet)[fake_step(b->wet, t)->slot_off];
+    bool touches_memory = false;
+    struct ins_regset set = {0};
+
+    for (unsigned i = 0; i < (choice->to == INS_PLACE_MEMORY ? choice->bytes : 64u); i++) {
+        bool is_written = pick->place[i] != INS_PLACE_KEPT;
+        if (pick->place[i] < INS_PLACE_ZERO)
+            use_place(b, operand, pick->place[i], pick->from[i], WETDBG_EDGE_VALUE);
+        if (is_written && pick->chooser[i] != INS_PLACE_NONE)
+            use_place(b, operand, choice->selector, pick->chooser[i], WETDBG_EDGE_CONDITION);
+        touches_memory |=
+            pick->place[i] == INS_PLACE_MEMORY || (choice->to == INS_PLACE_MEMORY && is_written) ||
+            (choice->selector == INS_PLACE_MEMORY && pick->chooser[i] != INS_PLACE_NONE);
+        if (is_written && pick->masked >> i & 1)
+            ins_regset_add(&set, INS_LOC_K + choice->mask);
+    }
+    use_regs(b, &set, WETDBG_EDGE_CONDITION);
+    if (touches_memory) {
+        struct ins_regset address = ins_addr_uses(info, 0);
+        use_regs(b, &address, WETDBG_EDGE_ADDRESS);
+    }
+}
+
 static void use_flow(struct brute *b, wetdbg_time t, const struct ins_info *info, unsigned f)
 {
     const struct ins_flow *flow = &info->flows[f];
+    struct ins_pick pick;
 
+    if (pick_at(b->wet, t, &pick)) {
+        use_pick(b, t, info, &pick);
+        return;
+    }
     use_values(b, flow);
     use_regs(b, &flow->cond_uses, WETDBG_EDGE_CONDITION);
     for (unsigned m = 0; m < info->mem_count; m++) {
@@ -331,9 +386,12 @@ static void define_flow(struct brute *b, wetdbg_time t, const struct ins_info *i
         if (!((flow->mem_defs | flow->mem_may_defs) >> m & 1))
             continue;
         struct span span = operand_span(b->wet, t, m);
-        bool must = flow->mem_defs >> m & 1 || info->mems[m].flags & INS_MEM_REP;
+        struct ins_pick pick;
+        bool is_pick = pick_at(b->wet, t, &pick);
+        bool must = flow->mem_defs >> m & 1 || info->mems[m].flags & INS_MEM_REP || is_pick;
         for (uint64_t i = 0; i < span.size; i++)
-            define(b, (uint32_t)t, f, true, span.address + i, !must);
+            if (!is_pick || pick.place[i] != INS_PLACE_KEPT)
+                define(b, (uint32_t)t, f, true, span.address + i, !must);
     }
 }
 
@@ -1181,6 +1239,34 @@ static bool is_source_byte(const struct search *s, const struct def *def, const 
     return is_reversed_copy(flow) ? from + to == size - 1 : from == to;
 }
 
+/* Whether a use is of what a byte of a pick's destination was taken from, or of what chose it. */
+static bool is_picked(const struct search *s, const struct def *def, const struct use *use)
+{
+    const struct fake_step *step = fake_step(s->b->wet, def->time);
+    const struct ins_choice *choice = &step->info->choice;
+    uint64_t first = fake_slots(s->b->wet)[step->slot_off];
+    uint64_t to = def->is_memory ? def->place - first : def->place % REG_BYTES;
+    struct ins_pick pick;
+
+    pick_at(s->b->wet, def->time, &pick);
+    bool takes_memory = pick.place[to] == INS_PLACE_MEMORY;
+    bool is_chosen = pick.chooser[to] != INS_PLACE_NONE;
+    bool asks_memory = is_chosen && choice->selector == INS_PLACE_MEMORY;
+    if (use->edge == WETDBG_EDGE_ADDRESS)
+        return takes_memory || asks_memory || def->is_memory;
+    if (use->is_memory)
+        return (takes_memory && use->place == first + pick.from[to]) ||
+               (asks_memory && use->place == first + pick.chooser[to]);
+    if (use->place >= REG_OTHERS)
+        return pick.masked >> to & 1;
+    unsigned vector = (unsigned)(use->place / REG_BYTES) - 16, byte = use->place % REG_BYTES;
+    if (use->place < gpr_place(16))
+        return false;
+    if (use->edge == WETDBG_EDGE_CONDITION)
+        return is_chosen && vector == choice->selector && byte == pick.chooser[to];
+    return vector == pick.place[to] && byte == pick.from[to];
+}
+
 /* rep movs, element after element, as the processor does it: where byte `at` came from. */
 static uint64_t moved_from(const struct search *s, const struct def *def)
 {
@@ -1235,6 +1321,8 @@ static void reach_def(struct search *s, uint32_t d)
     uint64_t source = moves ? moved_from(s, &def) : 0;
     for (size_t u = in->uses[def.flow]; u < in->uses[def.flow + 1]; u++) {
         const struct use use = s->b->uses.at[u];
+        if (ins_is_pick(info) && !is_picked(s, &def, &use))
+            continue;
         if (use.edge == WETDBG_EDGE_VALUE && copies &&
             (moves ? use.place != source : !is_source_byte(s, &def, &use)))
             continue;
@@ -1490,6 +1578,8 @@ static bool def_spreads(struct spread *s, uint32_t d)
     uint64_t source = moves ? moved_from(&s->search, &def) : 0;
     for (size_t u = in->uses[def.flow]; u < in->uses[def.flow + 1]; u++) {
         const struct use use = b->uses.at[u];
+        if (ins_is_pick(info) && !is_picked(&s->search, &def, &use))
+            continue;
         if (use.edge == WETDBG_EDGE_VALUE && copies &&
             (moves ? use.place != source : !is_source_byte(&s->search, &def, &use)))
             continue;

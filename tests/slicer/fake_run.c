@@ -3,6 +3,7 @@
  * The run: one thread at a time is stepped, so that there is one order of all instructions. A
  * thread whose system call does not come back soon waits, and others go on.
  */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -23,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/cpuid.h"
 #include "recorder/event/ops.h"
 #include "tests/slicer/fake_priv.h"
 #include <wetdbg/errors.h>
@@ -119,6 +121,40 @@ static bool holds(unsigned condition, uint64_t flags)
     return is[condition / 2 % 8] != condition % 2;
 }
 
+/* Where a vector register's bytes from `first` on are in an XSAVE image. */
+static size_t vector_at(unsigned vector, unsigned first)
+{
+    if (vector >= 16)
+        return wd_cpuid_ask(0xd, 7).ebx + 64 * (vector - 16) + first;
+    if (first >= 32)
+        return wd_cpuid_ask(0xd, 6).ebx + 32 * vector + first - 32;
+    return first >= 16 ? wd_cpuid_ask(0xd, 2).ebx + 16 * vector + first - 16
+                       : 160 + 16 * vector + first;
+}
+
+/* By what an instruction that is about to run chooses bytes. */
+static void push_selector(struct wetdbg *wet, const struct ins_info *info, pid_t pid,
+                          uint64_t address)
+{
+    static uint8_t image[16384];
+    const struct ins_choice *choice = &info->choice;
+    struct iovec vector = {image, sizeof(image)};
+    uint64_t words[9] = {0};
+
+    memset(image, 0, sizeof(image));
+    if (ptrace(PTRACE_GETREGSET, pid, (long)NT_X86_XSTATE, &vector))
+        abort();
+    for (unsigned at = 0; at < choice->bytes && choice->selector < INS_PLACE_MEMORY; at += 16)
+        memcpy((uint8_t *)words + at, image + vector_at(choice->selector, at), 16);
+    if (choice->selector == INS_PLACE_MEMORY &&
+        pread(wet->memory, words, choice->bytes, (off_t)address) != choice->bytes)
+        abort();
+    if (choice->mask != INS_PLACE_NONE)
+        memcpy(&words[choice->slots - 1], image + wd_cpuid_ask(0xd, 5).ebx + 8 * choice->mask, 8);
+    for (unsigned i = 0; i < choice->slots; i++)
+        PUSH(wet->slots, words[i]);
+}
+
 /* Slots of an instruction that is about to run; those of a rep instruction are finished after. */
 static void begin_step(struct wetdbg *wet, uint32_t slot, const struct code *code,
                        const struct user_regs_struct *r)
@@ -148,6 +184,9 @@ static void begin_step(struct wetdbg *wet, uint32_t slot, const struct code *cod
     }
     if (code->info.flags & INS_IS_CMOV)
         PUSH(wet->slots, holds(code->info.condition, r->eflags));
+    else if (code->info.choice.kind == INS_CHOICE_BYTES)
+        push_selector(wet, &code->info, wet->tasks[slot].tid,
+                      code->info.mem_count ? wet->slots.at[step.slot_off] : 0);
 }
 
 static void end_step(struct wetdbg *wet, const struct user_regs_struct *before,

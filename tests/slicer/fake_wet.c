@@ -136,7 +136,7 @@ static uint32_t slot_words(const struct ins_info *info)
     for (unsigned m = 0; m < info->mem_count; m++)
         if (info->mems[m].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64))
             words += 16;
-    words += info->flags & INS_IS_CMOV ? 1 : 0;
+    words += info->choice.slots;
     return words + (info->mem_count && info->mems[0].flags & INS_MEM_REP ? 3 : 0);
 }
 

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* By what blends, masked moves and permutations chose is in their slots: selector and mask of the
+ * states before them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/cpuid.h"
+#include "tests/wet/wet_fixture.h"
+#include "tests/wet/wet_unit.h"
+#include "wet/intervals.h"
+
+RUN(run_picks, GUEST)
+
+/* Where a vector register's bytes from `first` on, a multiple of 16, are in an XSAVE image. */
+static size_t vector_at(unsigned vector, unsigned first)
+{
+    if (vector >= 16)
+        return wd_cpuid_ask(0xd, 7).ebx + 64 * (vector - 16) + first;
+    if (first >= 32)
+        return wd_cpuid_ask(0xd, 6).ebx + 32 * vector + first - 32;
+    return first >= 16 ? wd_cpuid_ask(0xd, 2).ebx + 16 * vector : 160 + 16 * vector;
+}
+
+static void assert_image(const uint8_t *image, size_t size, size_t at, const void *slots,
+                         size_t bytes)
+{
+    assert_true(at + bytes <= size);
+    assert_memory_equal(image + at, slots, bytes);
+}
+
+/* Bits of a mask register beyond the elements are perhaps left out of a slot. */
+static void assert_mask(const uint8_t *image, const struct ins_choice *choice, uint64_t slot)
+{
+    uint64_t mask, elements = choice->bytes / choice->element_bytes;
+
+    memcpy(&mask, image + wd_cpuid_ask(0xd, 5).ebx + 8 * choice->mask, sizeof(mask));
+    assert_int_equal((mask ^ slot) & UINT64_MAX >> (64 - elements), 0);
+}
+
+static void pick_check(struct wetdbg_state *state, const struct ins_info *info,
+                       const uint64_t *slots)
+{
+    const struct ins_choice *choice = &info->choice;
+    const uint64_t *selector = slots + info->mem_count;
+    uint8_t bytes[64];
+    size_t size;
+    const uint8_t *image = wetdbg_state_xstate(state, &size);
+
+    if (choice->selector == INS_PLACE_MEMORY) {
+        ok(wetdbg_state_read(state, slots[0], bytes, choice->bytes));
+        assert_memory_equal(bytes, selector, choice->bytes);
+    }
+    for (unsigned at = 0; at < choice->bytes && choice->selector < INS_PLACE_MEMORY; at += 16)
+        assert_image(image, size, vector_at(choice->selector, at), selector + at / 8, 16);
+    if (choice->mask != INS_PLACE_NONE)
+        assert_mask(image, choice, selector[choice->slots - 1]);
+}
+
+/* Checks the picks of an interval; returns how many. */
+static unsigned interval_check(struct wetdbg *wet, const struct wet_interval *interval)
+{
+    struct wetdbg_state *state;
+    unsigned checked = 0;
+
+    ok(wetdbg_state_open(wet, interval->first_time, &state));
+    for (size_t i = 0; i < interval->exec_count; i++) {
+        const struct wet_exec *exec = &interval->execs[i];
+        const struct wet_node *node = wet_get_node(wet, exec->node);
+        for (uint32_t s = 0; s < node->statement_count; s++) {
+            wetdbg_time time = interval->first_time + exec->time_off + s;
+            if (node->statements[s].info->choice.kind != INS_CHOICE_BYTES)
+                continue;
+            if (time > interval->first_time)
+                ok(wetdbg_state_advance(state, time));
+            pick_check(state, node->statements[s].info,
+                       interval->slots + exec->slot_off + node->statements[s].slot);
+            checked++;
+        }
+    }
+    wetdbg_state_close(state);
+    return checked;
+}
+
+static unsigned run_check(struct wetdbg *wet)
+{
+    unsigned checked = 0;
+
+    for (uint64_t k = 0; k < wetdbg_get_info(wet)->intervals; k++) {
+        const struct wet_interval *interval;
+        ok(wet_interval_get(wet, k, &interval));
+        checked += interval_check(wet, interval);
+        wet_interval_put(wet, interval);
+    }
+    return checked;
+}
+
+static void slots_say_what_chose(void **state)
+{
+    const struct fixture *fixture = *state;
+
+    assert_true(run_check(fixture->whole) >= 5);
+    assert_true(run_check(fixture->cut) >= 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(slots_say_what_chose, run_picks, fixture_close),
+    };
+    return cmocka_run_group_tests_name("wet_picks", tests, NULL, NULL);
+}
