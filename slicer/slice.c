@@ -35,6 +35,7 @@ struct wetdbg_slice *slc_slice_new(struct wetdbg *wet, const struct wetdbg_slice
     if (!slice)
         return NULL;
     slice->wet = wet;
+    slice->users = 1;
     slice->options = *options;
     slice->share_count = wetdbg_get_info(wet)->intervals;
     slice->shares = calloc(slice->share_count + 1, sizeof(*slice->shares));
@@ -58,17 +59,15 @@ static size_t bit_words(uint64_t instructions)
     return (size_t)((instructions + 63) / 64 + 1);
 }
 
-void wetdbg_slice_free(struct wetdbg_slice *slice)
+/* Frees a slice that nobody has any more; its session, if there is one, is not held by it. */
+static void slice_free(struct wetdbg_slice *slice)
 {
-    if (!slice)
-        return;
     for (uint64_t k = 0; slice->shares && k < slice->share_count; k++) {
         if (slice->shares[k].bits)
             slc_session_give_bits(slice->session, slice->shares[k].bits,
                                   bit_words(slice->shares[k].instructions));
         free(slice->shares[k].members);
     }
-    wetdbg_slice_session_free(slice->session);
     free(slice->shares);
     free(slice->totals);
     free(slice->announced);
@@ -77,6 +76,29 @@ void wetdbg_slice_free(struct wetdbg_slice *slice)
     free(slice->initials);
     free(slice->reached);
     free(slice);
+}
+
+void slc_slice_hold(struct wetdbg_slice *slice)
+{
+    if (!slice->users++)
+        slc_session_hold(slice->session);
+}
+
+void slc_slice_release(struct wetdbg_slice *slice)
+{
+    slice->is_kept = false;
+    if (!slice->users)
+        slice_free(slice);
+}
+
+void wetdbg_slice_free(struct wetdbg_slice *slice)
+{
+    if (!slice || --slice->users)
+        return;
+    struct wetdbg_slice_session *session = slice->session;
+    if (!slice->is_kept)
+        slice_free(slice);
+    wetdbg_slice_session_free(session);
 }
 
 void slc_slice_restart(struct wetdbg_slice *slice)

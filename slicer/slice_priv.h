@@ -28,8 +28,10 @@ struct slc_share {
 struct wetdbg_slice {
     struct wetdbg *wet;
     struct wetdbg_slice_options options;
-    struct wetdbg_slice_session *session;
-    struct slc_code *code; /* the session's */
+    struct wetdbg_slice_session *session; /* held while there are users */
+    unsigned users;                       /* who will call wetdbg_slice_free() */
+    bool is_kept;                         /* by the session, too: slicer/forward/answers.h */
+    struct slc_code *code;                /* the session's */
     struct wetdbg_slice_counts counts;
     struct slc_share *shares; /* by interval */
     uint64_t share_count;
@@ -53,6 +55,11 @@ struct wetdbg_slice {
 };
 
 struct wetdbg_slice *slc_slice_new(struct wetdbg *wet, const struct wetdbg_slice_options *options);
+
+/* Counts one user more. */
+void slc_slice_hold(struct wetdbg_slice *slice);
+/* The session keeps it no longer. */
+void slc_slice_release(struct wetdbg_slice *slice);
 
 /* Forgets all members, for another pass. */
 void slc_slice_restart(struct wetdbg_slice *slice);

@@ -8,6 +8,8 @@
 
 #include "common/array.h"
 #include "slicer/channels/channels.h"
+#include "slicer/forward/answers.h"
+#include "slicer/forward/passage.h"
 #include "slicer/scan/station.h"
 
 int wetdbg_slice_session_new(struct wetdbg *wet, struct wetdbg_slice_session **out)
@@ -34,9 +36,11 @@ void wetdbg_slice_session_free(struct wetdbg_slice_session *session)
 {
     if (!session || --session->users)
         return;
+    slc_answers_free(session);
     for (unsigned i = 0; i < SLC_SESSION_CODES; i++)
         slc_code_fini(&session->codes[i]);
     slc_stations_free(session);
+    slc_passages_free(session->passages);
     for (size_t i = 0; i < session->spare_count; i++)
         free(session->spares[i].bits);
     free(session->spares);

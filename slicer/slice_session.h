@@ -34,6 +34,8 @@ int slc_pops_note(struct slc_pops *pops, wetdbg_time time, bool is_pushed); /* 0
 struct slc_channels;
 struct slc_stretch; /* slicer/scan/station.h */
 struct slc_stations;
+struct slc_passages; /* slicer/forward/passage.h */
+struct slc_answers;  /* slicer/forward/answers.h */
 
 #define SLC_STRETCH_BITS  19                    /* a stretch has 2 to this instructions */
 #define SLC_STRETCHES_MAX 32                    /* kept of one place */
@@ -71,6 +73,8 @@ struct wetdbg_slice_session {
     struct slc_refusals refusals[2]; /* [1]: of scans that follow the dynamic linker */
     struct slc_lengths lengths;
     struct slc_pops pops;
+    struct slc_passages *passages;            /* NULL until a forward slice is made */
+    struct slc_answers *answers;              /* NULL: none are kept */
     struct slc_channels *channels;            /* NULL until slc_session_channels() */
     bool has_told_jumps;                      /* the model knows where indirect jumps went */
     unsigned users;                           /* its holder, and each slice */

@@ -105,6 +105,8 @@ void slc_branches_pop(struct slc_branches *branches)
         free(top->regs);
     }
     branches->count--;
+    if (branches->lowest >= branches->count)
+        branches->lowest = branches->count ? branches->count - 1 : 0;
 }
 
 void slc_branches_leave(struct slc_branches *branches)
@@ -144,6 +146,7 @@ void slc_branches_far_jump(struct slc_branches *branches, uint64_t function)
 {
     size_t at = branches->count;
 
+    branches->has_jumped = true;
     while (at > 1 && branches->frames[at - 1].function != function)
         at--;
     if (branches->frames[at - 1].function != function) {
@@ -175,6 +178,24 @@ int slc_branches_restart(struct slc_branches *branches, const struct slc_want *m
 
 /* ---- branches ---- */
 
+/* A branch of the top frame ran. */
+static int set_cell(struct slc_branches *branches, uint32_t branch, wetdbg_time time,
+                    uint32_t distance)
+{
+    struct slc_call_frame *top = slc_branches_top(branches);
+
+    if (wd_grow_zeroed(branches->cells, branches->cell_capacity, branch + 1))
+        return -ENOMEM;
+    struct slc_cell *cell = &branches->cells[branch];
+    if (cell->serial != top->serial) {
+        if (wd_grow(branches->kept, branches->kept_capacity, branches->kept_count + 1))
+            return -ENOMEM;
+        branches->kept[branches->kept_count++] = (struct slc_kept_cell){branch, *cell};
+    }
+    *cell = (struct slc_cell){top->serial, time, distance};
+    return 0;
+}
+
 int slc_branches_note(struct slc_branches *branches, struct slc_branch_ids *ids, uint32_t pc_index,
                       wetdbg_time time, uint32_t distance)
 {
@@ -185,17 +206,9 @@ int slc_branches_note(struct slc_branches *branches, struct slc_branch_ids *ids,
     top->is_live = true;
     top->has_unmarked |= distance == SLC_NOT_WANTED;
     uint32_t branch = branch_id(ids, pc_index);
-    if (branch == SLC_UNKNOWN ||
-        wd_grow_zeroed(branches->cells, branches->cell_capacity, branch + 1))
+    if (branch == SLC_UNKNOWN)
         return -ENOMEM;
-    struct slc_cell *cell = &branches->cells[branch];
-    if (cell->serial != top->serial) {
-        if (wd_grow(branches->kept, branches->kept_capacity, branches->kept_count + 1))
-            return -ENOMEM;
-        branches->kept[branches->kept_count++] = (struct slc_kept_cell){branch, *cell};
-    }
-    *cell = (struct slc_cell){top->serial, time, distance};
-    return 0;
+    return set_cell(branches, branch, time, distance);
 }
 
 int slc_branches_parent(const struct slc_branches *branches, struct slc_branch_ids *ids,
@@ -225,4 +238,108 @@ int slc_branches_parent(const struct slc_branches *branches, struct slc_branch_i
     mark->edge = WETDBG_EDGE_CONTROL;
     mark->location = INS_LOC_COUNT;
     return 0;
+}
+
+/* ---- copies ---- */
+
+void slc_branches_copy_free(struct slc_branches_copy *copy)
+{
+    free(copy->calls);
+    free(copy->cells);
+    *copy = (struct slc_branches_copy){0};
+}
+
+/* Exchanges a kept cell with the branch's: done from the last one down, the kept ones become what
+ * their frames have; done from there up again, all is as it was. */
+static void exchange(struct slc_branches *branches, size_t i)
+{
+    struct slc_kept_cell *kept = &branches->kept[i];
+    struct slc_cell cell = branches->cells[kept->branch];
+
+    branches->cells[kept->branch] = kept->cell;
+    kept->cell = cell;
+}
+
+static void save_frame(const struct slc_branches *branches, size_t f, wetdbg_time since,
+                       struct slc_branches_copy *copy)
+{
+    const struct slc_call_frame *frame = &branches->frames[f];
+    size_t end = f + 1 < branches->count ? frame[1].first_kept : branches->kept_count;
+    size_t before = copy->cell_count;
+
+    for (size_t i = frame->first_kept; i < end; i++) {
+        const struct slc_kept_cell *own = &branches->kept[i];
+        if (own->cell.serial == frame->serial && own->cell.time >= since)
+            copy->cells[copy->cell_count++] = (struct slc_cell_copy){
+                own->cell.time, own->branch, own->cell.distance != SLC_NOT_WANTED};
+    }
+    copy->calls[copy->count++] =
+        (struct slc_call_copy){.slot = frame->slot,
+                               .function = frame->function,
+                               .serial = frame->serial,
+                               .is_marked = frame->maker.distance != SLC_NOT_WANTED,
+                               .is_live = frame->is_live,
+                               .has_unmarked = frame->has_unmarked,
+                               .is_signal = frame->is_signal,
+                               .cell_count = copy->cell_count - before};
+}
+
+int slc_branches_save(struct slc_branches *branches, size_t from, wetdbg_time since,
+                      struct slc_branches_copy *copy)
+{
+    size_t first = branches->frames[from].first_kept;
+
+    assert(from < branches->count);
+    copy->count = copy->cell_count = 0;
+    if (wd_grow(copy->calls, copy->capacity, branches->count - from) ||
+        wd_grow(copy->cells, copy->cell_capacity, branches->kept_count - first))
+        return -ENOMEM;
+    for (size_t i = branches->kept_count; i-- > first;)
+        exchange(branches, i);
+    for (size_t f = from; f < branches->count; f++)
+        save_frame(branches, f, since, copy);
+    for (size_t i = first; i < branches->kept_count; i++)
+        exchange(branches, i);
+    return 0;
+}
+
+/* Puts what a copy says of a frame into the top one, which has a serial and a place already. */
+static int take_frame(struct slc_branches *branches, const struct slc_call_copy *call,
+                      const struct slc_cell_copy *cells)
+{
+    struct slc_call_frame *top = slc_branches_top(branches);
+    int err = 0;
+
+    top->function = top->function ? top->function : call->function;
+    top->is_live = call->is_live;
+    top->has_unmarked |= call->has_unmarked;
+    for (size_t i = 0; i < call->cell_count && !err; i++) {
+        top->has_unmarked |= !cells[i].is_marked;
+        err = set_cell(branches, cells[i].branch, cells[i].time,
+                       cells[i].is_marked ? slc_some_want.distance : SLC_NOT_WANTED);
+    }
+    return err;
+}
+
+int slc_branches_take(struct slc_branches *branches, size_t count, bool is_remade,
+                      const struct slc_branches_copy *copy)
+{
+    const struct slc_want mark = slc_some_want, none = slc_no_want();
+    const struct slc_cell_copy *cells = copy->cells;
+    int err = 0;
+
+    assert(count && count <= branches->count && copy->count);
+    for (; count > 1; count--)
+        slc_branches_pop(branches);
+    for (size_t i = 0; i < copy->count && !err; i++) {
+        const struct slc_call_copy *call = &copy->calls[i];
+        if (i)
+            err = slc_branches_push(branches, call->slot, call->is_marked ? &mark : &none);
+        else if (is_remade)
+            slc_branches_remake(branches, call->is_marked ? &mark : &none);
+        if (!err)
+            err = take_frame(branches, call, cells);
+        cells += call->cell_count;
+    }
+    return err;
 }

@@ -9,6 +9,9 @@
  * For each branch there is one *cell*: when it ran last, in which frame, and how its dependents are
  * marked. A frame that runs a branch which another one (of a recursion) ran too keeps the old cell
  * and puts it back when it ends.
+ *
+ * Which frames a part of the run plays in, and how it leaves them, can be copied
+ * (slc_branches_save()), so that the same can be done to others (slc_branches_take()).
  */
 #ifndef SLICER_FORWARD_BRANCHES_H
 #define SLICER_FORWARD_BRANCHES_H
@@ -61,6 +64,29 @@ struct slc_branches {
     struct slc_kept_cell *kept;
     size_t kept_count, kept_capacity;
     uint64_t serial; /* of the newest frame */
+    size_t lowest;   /* frames below this index played no part since somebody set it */
+    bool has_jumped; /* frames were left otherwise than by returns and calls since then */
+};
+
+/* Some of the topmost frames, from below up. */
+struct slc_call_copy {
+    uint64_t slot, function;
+    uint64_t serial;
+    bool is_marked; /* its maker is */
+    bool is_live, has_unmarked, is_signal;
+    size_t cell_count; /* of `cells`, in the order of the frames */
+};
+struct slc_cell_copy {
+    wetdbg_time time;
+    uint32_t branch;
+    bool is_marked;
+};
+/* Embedded by its holder; all zero is empty. */
+struct slc_branches_copy {
+    struct slc_call_copy *calls;
+    size_t count, capacity;
+    struct slc_cell_copy *cells;
+    size_t cell_count, cell_capacity;
 };
 
 int slc_branches_init(struct slc_branches *branches); /* 0 or -ENOMEM */
@@ -99,6 +125,20 @@ static inline bool slc_branches_lets_all(const struct slc_branches *branches)
     const struct slc_call_frame *top = slc_branches_top(branches);
     return top->maker.distance != SLC_NOT_WANTED && !top->has_unmarked;
 }
+
+/* Copies the frames from an index up, of their branches those that ran at `since` or later; what
+ * `copy` held goes. 0 or -ENOMEM. */
+int slc_branches_save(struct slc_branches *branches, size_t from, wetdbg_time since,
+                      struct slc_branches_copy *copy);
+void slc_branches_copy_free(struct slc_branches_copy *copy);
+
+/*
+ * Does to the frames what was done to others, which had the `count` topmost frames alike: all but
+ * the lowest of these go, and the rest of the copy comes upon it. The lowest one itself is made
+ * anew if `is_remade`, else it gets the copy's branches in addition to its own. 0 or -ENOMEM.
+ */
+int slc_branches_take(struct slc_branches *branches, size_t count, bool is_remade,
+                      const struct slc_branches_copy *copy);
 
 /* The mark that instances of a class get by control now, or none. 0 or -ENOMEM. */
 int slc_branches_parent(const struct slc_branches *branches, struct slc_branch_ids *ids,

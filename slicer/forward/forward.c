@@ -14,6 +14,8 @@
 #include "common/array.h"
 #include "common/bisect.h"
 #include "common/clock.h"
+#include "slicer/forward/answers.h"
+#include "slicer/forward/crossing.h"
 #include "slicer/forward/forward_memo.h"
 #include "slicer/forward/reached.h"
 #include "slicer/forward/sent.h"
@@ -206,7 +208,7 @@ static int pass_way(struct slc_forward *fwd, struct slc_fwd_task *task, const st
     if (slc_is_far_jump(last, node))
         slc_branches_far_jump(&task->branches, node->function);
     if (slc_is_landing(last, node))
-        err = slc_branches_note(&task->branches, &fwd->ids, node->pc_index[0], task->last_time,
+        err = slc_branches_note(&task->branches, fwd->ids, node->pc_index[0], task->last_time,
                                 task->last_mark.distance);
     return err;
 }
@@ -226,7 +228,7 @@ static int pass_exit(struct slc_forward *fwd, struct slc_fwd_task *task,
         slc_branches_return(branches, slot);
     bool is_passed_by = node->is_loader && !fwd->follows_loader;
     if (node->flags & SLC_NODE_BRANCH && !is_passed_by)
-        return slc_branches_note(branches, &fwd->ids, node->pc_index[node->statement_count - 1],
+        return slc_branches_note(branches, fwd->ids, node->pc_index[node->statement_count - 1],
                                  time, as_parent->distance);
     return 0;
 }
@@ -337,9 +339,9 @@ static inline bool goes_on(const struct slc_node *last, const struct slc_node *n
            (!(last->flags & SLC_NODE_INDIRECT) && last->function == node->function);
 }
 
-/* Passes executions from `e` on as long as one task runs plain nodes and nothing else happens.
- * Returns the first one that is left. */
-static size_t run_execs(struct slc_forward *fwd, size_t e, int *err)
+/* Passes executions [e, end) as long as one task runs plain nodes and nothing else happens. Returns
+ * the first one that is left. */
+static size_t run_execs(struct slc_forward *fwd, size_t e, size_t end, int *err)
 {
     const struct wet_interval *interval = fwd->interval;
     const struct wet_exec *exec = &interval->execs[e];
@@ -350,7 +352,8 @@ static size_t run_execs(struct slc_forward *fwd, size_t e, int *err)
 
     if (!task || !task->last || next_event(fwd) < interval->first_time + exec->time_off)
         return e;
-    for (size_t end = e + REPORT_EXECS; e < interval->exec_count && e < end && !*err; e++) {
+    end = end - e < REPORT_EXECS ? end : e + REPORT_EXECS;
+    for (; e < end && !*err; e++) {
         exec = &interval->execs[e];
         struct slc_node *node =
             exec->node < fwd->code->node_limit ? fwd->code->nodes[exec->node] : NULL;
@@ -426,8 +429,35 @@ static bool ends_look(struct slc_forward *fwd, size_t e)
     return true;
 }
 
-static int pass_interval(struct slc_forward *fwd, const struct wet_interval *interval,
-                         wetdbg_time from)
+/* Passes executions from `e` on, up to the end of the interval or where something else comes. */
+static size_t pass_some(struct slc_forward *fwd, size_t e, wetdbg_time from, size_t end, int *err)
+{
+    size_t at = e;
+
+    if (fwd->interval->first_time + fwd->interval->execs[e].time_off > from)
+        e = run_execs(fwd, e, end, err);
+    if (e == at && !*err)
+        *err = pass_exec(fwd, &fwd->interval->execs[e++], from);
+    return e;
+}
+
+/* Comes to execution *e; what another pass has done before is done here. */
+static int come_to(struct slc_forward *fwd, struct slc_crossing *crossing, wetdbg_time from,
+                   size_t *e)
+{
+    const struct wet_interval *interval = fwd->interval;
+    int err = *e < crossing->end ? 0 : slc_crossing_end(fwd, crossing);
+
+    while (!err && *e == crossing->end && *e < interval->exec_count) {
+        err = pass_events(fwd, interval->first_time + interval->execs[*e].time_off);
+        if (!err)
+            err = slc_cross(fwd, crossing, from, e);
+    }
+    return err;
+}
+
+static int pass_interval(struct slc_forward *fwd, struct slc_crossing *crossing,
+                         const struct wet_interval *interval, wetdbg_time from)
 {
     uint64_t done = interval->first_time - wetdbg_get_info(fwd->wet)->first_time;
     int err = 0;
@@ -441,15 +471,17 @@ static int pass_interval(struct slc_forward *fwd, const struct wet_interval *int
         if (interval->exec_count)
             skip_events(fwd, interval->first_time + interval->execs[e].time_off);
     }
+    crossing->end = slc_crossing_is_kept(fwd) ? e : interval->exec_count;
     while (e < interval->exec_count && !err && !fwd->is_stale && !ends_look(fwd, e)) {
-        size_t at = e, reported = e / REPORT_EXECS;
-        if (interval->first_time + interval->execs[e].time_off > from)
-            e = run_execs(fwd, e, &err);
-        if (e == at && !err)
-            err = pass_exec(fwd, &interval->execs[e++], from);
+        size_t reported = e / REPORT_EXECS;
+        err = come_to(fwd, crossing, from, &e);
+        if (!err && e < interval->exec_count)
+            e = pass_some(fwd, e, from, crossing->end, &err);
         if (!err && e / REPORT_EXECS != reported)
             err = report(fwd, done + interval->execs[e - 1].time_off);
     }
+    if (!err)
+        err = slc_crossing_end(fwd, crossing);
     if (!err && !fwd->slice->counts.looked_to)
         err = pass_events(fwd, UINT64_MAX);
     fwd->interval = NULL;
@@ -484,6 +516,7 @@ static bool is_done(const struct slc_forward *fwd)
 int slc_fwd_run(struct slc_forward *fwd)
 {
     wetdbg_time from = next_start(fwd);
+    struct slc_crossing crossing = {.part = NULL};
     uint64_t intervals = wetdbg_get_info(fwd->wet)->intervals;
     uint64_t look = fwd->slice->options.look;
     const wetdbg_time *looked_to = &fwd->slice->counts.looked_to;
@@ -499,9 +532,10 @@ int slc_fwd_run(struct slc_forward *fwd)
             break;
         if (k + 1 < intervals)
             wet_prefetch(fwd->wet, k + 1);
-        err = pass_interval(fwd, interval, from);
+        err = pass_interval(fwd, &crossing, interval, from);
         wet_interval_put(fwd->wet, interval);
     }
+    slc_crossing_fini(&crossing);
     return err || *looked_to ? err : slc_reached_end(fwd);
 }
 
@@ -516,7 +550,6 @@ static void restart(struct slc_forward *fwd)
         free(fwd->tasks[i]);
         fwd->tasks[i] = NULL;
     }
-    slc_branch_ids_fini(&fwd->ids);
     slc_saves_fini(&fwd->saves);
     slc_sent_fini(&fwd->sent);
     slc_memory_fini(&fwd->memory);
@@ -561,35 +594,70 @@ static void set_kinds(struct slc_forward *fwd, const struct wetdbg_slice_options
         options->loader || (!is_given && slc_code_is_loader(fwd->code, fwd->criterion->info.pc));
 }
 
+static int find_session(struct slc_forward *fwd)
+{
+    struct wetdbg_slice_session *session = fwd->slice->session;
+
+    fwd->passages = slc_passages_of(session);
+    if (!fwd->passages)
+        return -ENOMEM;
+    fwd->ids = &fwd->passages->ids[fwd->code - session->codes];
+    return 0;
+}
+
+/* Tells of the lines of a slice that had been made before. */
+static int tell_lines(const struct wetdbg_slice *slice, const struct wetdbg_slice_options *options)
+{
+    size_t count;
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
+
+    for (size_t i = 0; i < count && options->on_line; i++)
+        if (options->on_line(options->arg, &lines[i]))
+            return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "the slice was interrupted");
+    return 0;
+}
+
+/* Makes the slice, which is empty. */
+static int make(struct slc_forward *fwd)
+{
+    struct wetdbg_criterion *crash = NULL;
+    int err = find_session(fwd);
+
+    if (!err)
+        err = slc_reached_init(fwd, &crash);
+    if (!err && fwd->follows_control)
+        err = slc_session_tell_jumps(fwd->slice->session);
+    if (!err)
+        err = run_passes(fwd);
+    if (!err)
+        err = slc_slice_finish(fwd->slice);
+    wetdbg_criterion_free(crash);
+    return err;
+}
+
 int wetdbg_slice_forward(struct wetdbg *wet, const struct wetdbg_criterion *source,
                          const struct wetdbg_slice_options *options, struct wetdbg_slice **out)
 {
     struct slc_forward fwd = {.wet = wet, .criterion = source};
     double began = wd_seconds();
-    int err = list_starts(&fwd);
+    struct wetdbg_slice *known =
+        options->session ? slc_answer_find(options->session, source, options) : NULL;
+    int err = known ? tell_lines(known, options) : list_starts(&fwd);
 
-    if (!err && fwd.start_count == 0) {
-        free(fwd.starts);
-        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s: the run ends there, nothing comes after it",
-                           source->info.source);
+    if (!err && !known && fwd.start_count == 0)
+        err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s: the run ends there, nothing comes after it",
+                          source->info.source);
+    fwd.slice = err || known ? known : slc_slice_new(wet, options);
+    if (!err && !fwd.slice)
+        err = -ENOMEM;
+    if (!err && !known) {
+        fwd.slice->is_forward = true;
+        fwd.code = fwd.slice->code;
+        set_kinds(&fwd, options);
+        err = make(&fwd);
     }
-    fwd.slice = err ? NULL : slc_slice_new(wet, options);
-    if (!fwd.slice) {
-        free(fwd.starts);
-        return -ENOMEM;
-    }
-    fwd.slice->is_forward = true;
-    fwd.code = fwd.slice->code;
-    set_kinds(&fwd, options);
-    struct wetdbg_criterion *crash = NULL;
-    err = slc_reached_init(&fwd, &crash);
-    if (!err && fwd.follows_control)
-        err = slc_session_tell_jumps(fwd.slice->session);
-    if (!err)
-        err = run_passes(&fwd);
-    if (!err)
-        err = slc_slice_finish(fwd.slice);
-    wetdbg_criterion_free(crash);
+    if (!err && !known && options->session)
+        err = slc_answer_keep(fwd.slice, source);
     free(fwd.starts);
     if (err) {
         wetdbg_slice_free(fwd.slice);

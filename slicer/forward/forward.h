@@ -21,6 +21,7 @@
 
 struct slc_fwd_memo; /* slicer/forward/forward_memo.h */
 struct slc_bracket;  /* slicer/forward/linker.c */
+struct slc_passages; /* slicer/forward/passage.h */
 
 /* A task's last system call. */
 struct slc_fwd_call {
@@ -92,7 +93,8 @@ struct slc_forward {
     struct slc_sent sent;
     struct slc_pop_search pop_search;
     struct slc_fwd_task *tasks[EVQ_TASKS_MAX];
-    struct slc_branch_ids ids;
+    struct slc_passages *passages; /* the session's */
+    struct slc_branch_ids *ids;    /* ... of the code */
     bool follows_data, follows_address, follows_control;
     bool follows_loader;
     bool is_stale;            /* control classes changed: another pass is needed */

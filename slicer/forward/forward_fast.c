@@ -291,8 +291,8 @@ static int control_of(struct pass *pass, struct slc_op *op)
     if (op->klass == pass->klass)
         return 0;
     pass->klass = op->klass;
-    int err = slc_branches_parent(&pass->task->branches, &pass->fwd->ids, pass->fwd->code,
-                                  op->klass, &mark);
+    int err = slc_branches_parent(&pass->task->branches, pass->fwd->ids, pass->fwd->code, op->klass,
+                                  &mark);
     pass->is_let = mark.distance != SLC_NOT_WANTED;
     return err;
 }
@@ -351,7 +351,7 @@ static unsigned lets_of(struct pass *pass, struct slc_glance *glance, struct slc
     if (slc_branches_lets_all(&pass->task->branches))
         return glance->all_lets;
     for (unsigned c = 0; c < glance->class_count && !*err; c++) {
-        *err = slc_branches_parent(&pass->task->branches, &fwd->ids, fwd->code, glance->classes[c],
+        *err = slc_branches_parent(&pass->task->branches, fwd->ids, fwd->code, glance->classes[c],
                                    &mark);
         if (mark.distance != SLC_NOT_WANTED)
             lets |= 1u << (c < 31 ? c : 31);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "common/array.h"
+#include "slicer/scan/footprint.h"
 
 void slc_saves_fini(struct slc_saves *saves)
 {
@@ -90,6 +91,12 @@ const struct slc_save *slc_saves_find(const struct slc_saves *saves, struct slc_
     return save && save->task == task && save->reg == reg ? save : NULL;
 }
 
+const struct slc_save *slc_saves_at(const struct slc_saves *saves, uint64_t slot)
+{
+    uint32_t place = saves->count ? *place_of(saves, slot) : 0;
+    return place ? &saves->saves[place - 1] : NULL;
+}
+
 void slc_saves_pop(const struct slc_save *save, struct slc_regs *regs)
 {
     for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
@@ -111,4 +118,13 @@ void slc_saves_end(struct slc_memory *memory, uint64_t address, uint64_t size)
         return;
     for (uint64_t at = address & ~UINT64_C(7); slc_memory_next_slot(memory, &at, end);)
         slc_memory_unmark_slot(memory, at);
+}
+
+void slc_saves_end_among(struct slc_memory *memory, struct slc_page *page, unsigned group,
+                         uint64_t bytes)
+{
+    unsigned gone = slc_page_slots(page, group) & slc_mask_slots(bytes);
+
+    page->slots[group / 8] &= ~((uint64_t)gone << (group % 8 * 8));
+    memory->slot_count -= (uint64_t)__builtin_popcount(gone);
 }

@@ -48,10 +48,16 @@ int slc_saves_put(struct slc_saves *saves, struct slc_memory *memory, uint32_t t
 const struct slc_save *slc_saves_find(const struct slc_saves *saves, struct slc_memory *memory,
                                       uint32_t task, unsigned reg, uint64_t slot);
 
+/* The note of a slot whose mark stands, whoever's it is; NULL if there is none. */
+const struct slc_save *slc_saves_at(const struct slc_saves *saves, uint64_t slot);
+
 /* Marks a register as it was. */
 void slc_saves_pop(const struct slc_save *save, struct slc_regs *regs);
 
 /* Something wrote there: notes are void. */
 void slc_saves_end(struct slc_memory *memory, uint64_t address, uint64_t size);
+/* ... of a word of a page, to these bytes. */
+void slc_saves_end_among(struct slc_memory *memory, struct slc_page *page, unsigned group,
+                         uint64_t bytes);
 
 #endif

@@ -446,7 +446,7 @@ int slc_fwd_control(struct slc_forward *fwd, struct slc_fwd_task *task, uint32_t
     uint32_t klass = slc_code_class(fwd->code, pc_index);
     if (klass == SLC_UNKNOWN)
         return -ENOMEM;
-    return slc_branches_parent(&task->branches, &fwd->ids, fwd->code, klass, mark);
+    return slc_branches_parent(&task->branches, fwd->ids, fwd->code, klass, mark);
 }
 
 /* ---- system calls ---- */

@@ -16,7 +16,9 @@
 
 #include "common/array.h"
 #include "common/hash.h"
+#include "slicer/forward/answers.h"
 #include "slicer/forward/glance.h"
+#include "slicer/forward/passage.h"
 #include "slicer/scan/station.h"
 #include "slicer/slice_session.h"
 #include <wetdbg/errors.h>
@@ -53,6 +55,7 @@ static void node_free(struct slc_node *node)
     free(node->pushed);
     slc_memos_free(&node->memos);
     slc_glance_free(node->glance);
+    free(node->needs);
     slc_op_list_free(&node->compiled);
     free(node);
 }
@@ -78,8 +81,11 @@ void slc_code_fini(struct slc_code *code)
 void slc_code_forget(struct slc_code *code)
 {
     forget_classes(code);
-    if (code->session)
+    if (code->session) {
         slc_stretches_forget(code->session, UINT64_MAX);
+        slc_passages_forget(code->session->passages, (unsigned)(code - code->session->codes));
+        slc_answers_free(code->session);
+    }
     code->used_memos = NULL;
     code->is_outdated = false;
     slc_code_clear_tallies(code);

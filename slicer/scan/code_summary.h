@@ -21,6 +21,7 @@
 #define SLC_UNKNOWN UINT32_MAX
 
 struct slc_glance;
+struct slc_node_needs;
 
 enum slc_node_flag {
     SLC_NODE_CALL = 1,     /* the last instruction calls */
@@ -56,6 +57,7 @@ struct slc_node {
     uint64_t function;  /* start of the function that holds node's pc; 0 if unknown */
     uint64_t last_pc, branch_bit; /* slc_pc_bit() of last_pc */
     struct slc_glance *glance;    /* slicer/forward/glance.h; NULL: no forward pass met it */
+    struct slc_node_needs *needs; /* slicer/forward/needs.h; NULL: nobody asked */
     struct slc_store *stores;
     struct slc_op_list compiled; /* as memos */
     const struct wet_node *wet;

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "slicer/forward/answers.h"
+#include "slicer/forward/passage.h"
 #include "slicer/slice_session.h"
 #include "tests/slicer/brute.h"
 #include "tests/slicer/runs.h"
@@ -165,7 +167,12 @@ static uint64_t check_slice(struct wetdbg *wet, struct wetdbg_slice_session *ses
         check_path(slice, i, lines, c->time);
     check_plain(wet, source, options, expected, slice, what);
     options.session = session;
-    check_plain(wet, source, options, expected, slice, what);
+    for (unsigned i = 0; i < (kinds == WETDBG_SLICE_FULL ? 3 : 1); i++) {
+        check_plain(wet, source, options, expected, slice, what);
+        check_plain(wet, source, options, expected, slice, what); /* the same slice once more */
+        slc_answers_free(session);                                /* or made anew */
+    }
+    assert_int_equal(slc_passages_validate(session->passages), 0);
     wetdbg_slice_free(slice);
     wetdbg_criterion_free(source);
     free(expected);
@@ -199,6 +206,7 @@ static void check_run(char *program, bool bypass, uint64_t run_seed)
     bool is_async = kind.has_turns || kind.has_signals;
 
     assert_int_equal(wetdbg_slice_session_new(wet, &session), 0);
+    session->stretch_bits = run_seed % 2 ? 7 : 10; /* the runs are short */
     choose_criteria(wet, sources, SOURCE_COUNT);
     if (bypass || is_async)
         take_other_registers(sources);
@@ -218,6 +226,7 @@ static void check_run(char *program, bool bypass, uint64_t run_seed)
            (unsigned long long)sums[0] / SOURCE_COUNT, (unsigned long long)sums[1] / SOURCE_COUNT,
            (unsigned long long)sums[2] / SOURCE_COUNT, (unsigned long long)sums[3] / SOURCE_COUNT);
     assert_true(sums[0] >= sums[1] && sums[1] >= sums[2] && sums[0] >= sums[3]);
+    assert_true(session->passages->taken > 0);
     wetdbg_slice_session_free(session);
     brute_free(brute);
     wetdbg_close(wet);

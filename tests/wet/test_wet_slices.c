@@ -9,12 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "slicer/forward/answers.h"
+#include "slicer/forward/passage.h"
 #include "slicer/slice_priv.h"
 #include "slicer/slicer.h"
 #include "tests/wet/wet_fixture.h"
 #include "tests/wet/wet_unit.h"
 
 #define CRITERIA 6
+#define SOURCES  24
 
 RUN(run_heap, PROGRAMS "/prog_heap_O2_pie")
 RUN(run_printf, PROGRAMS "/prog_printf_O0_pie")
@@ -124,6 +127,92 @@ static void slices_are_the_same_with_a_session(void **state)
         check_run(fixture->cut, bits, CRITERIA, seed);
 }
 
+/* ---- forward ---- */
+
+static void assert_same_reached(const struct wetdbg_slice *a, const struct wetdbg_slice *b)
+{
+    size_t count, other_count;
+    const struct wetdbg_slice_reached *reached = wetdbg_slice_get_reached(a, &count);
+    const struct wetdbg_slice_reached *others = wetdbg_slice_get_reached(b, &other_count);
+
+    assert_int_equal(count, other_count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(reached[i].fd, others[i].fd);
+        assert_int_equal(reached[i].offset, others[i].offset);
+        assert_int_equal(reached[i].size, others[i].size);
+        assert_int_equal(reached[i].is_control, others[i].is_control);
+    }
+    assert_int_equal(wetdbg_slice_reaches_crash(a), wetdbg_slice_reaches_crash(b));
+}
+
+static struct wetdbg_slice *forward_slice(struct wetdbg *wet, wetdbg_time time,
+                                          struct wetdbg_slice_options options)
+{
+    struct wetdbg_criterion *source;
+    struct wetdbg_slice *slice;
+
+    ok(slc_criterion_of_places(wet, time, NULL, 0, 0, &source));
+    ok(wetdbg_slice_forward(wet, source, &options, &slice));
+    wetdbg_criterion_free(source);
+    return slice;
+}
+
+/* What passages say must hold for sources in any order: earlier and later ones, near and far ones,
+ * again and again, slices of other kinds and backward ones in between. */
+static void check_forward_run(struct wetdbg *wet, unsigned stretch_bits, unsigned sources,
+                              uint64_t seed)
+{
+    static const struct wetdbg_slice_options others[] = {
+        {.kinds = WETDBG_SLICE_FULL, .no_bypass = true},
+        {.kinds = WETDBG_SLICE_DATA},
+        {.kinds = WETDBG_SLICE_FULL, .loader = true},
+        {.kinds = WETDBG_SLICE_FULL, .no_exits = true}};
+    uint64_t end = wetdbg_get_info(wet)->instructions;
+    struct wetdbg_slice_session *session;
+    wetdbg_time times[64];
+
+    assert_in_range(sources, 1, 64);
+    ok(wetdbg_slice_session_new(wet, &session));
+    session->stretch_bits = stretch_bits;
+    for (unsigned i = 0; i < sources; i++)
+        times[i] = i % 3 ? 1 + (times[i - 1] + unit_random(&seed) % 2000) % end
+                         : 1 + unit_random(&seed) % end;
+    for (unsigned i = 0; i < 2 * sources; i++) {
+        wetdbg_time time = times[unit_random(&seed) % sources];
+        struct wetdbg_slice_options options = {.kinds = WETDBG_SLICE_FULL};
+        if (i % 5 == 4)
+            options = others[i / 5 % 4];
+        struct wetdbg_slice *cold = forward_slice(wet, time, options);
+        options.session = session;
+        struct wetdbg_slice *warm = forward_slice(wet, time, options);
+        struct wetdbg_slice *again = forward_slice(wet, time, options);
+        assert_ptr_equal(warm, again);
+        wetdbg_slice_free(again);
+        if (i % 3)
+            slc_answers_free(session);
+        assert_same(cold, warm);
+        assert_same_reached(cold, warm);
+        wetdbg_slice_free(warm);
+        wetdbg_slice_free(cold);
+        if (i % 7 == 6)
+            check(wet, session, time, (struct wetdbg_slice_options){.kinds = WETDBG_SLICE_FULL});
+        ok(slc_passages_validate(session->passages));
+    }
+    assert_true(session->passages->taken > 0);
+    wetdbg_slice_session_free(session);
+}
+
+static void forward_slices_are_the_same_with_a_session(void **state)
+{
+    const struct fixture *fixture = *state;
+    uint64_t seed = unit_seed("sources");
+
+    for (unsigned bits = 8; bits <= 13; bits += 5)
+        check_forward_run(fixture->cut, bits, SOURCES, seed);
+}
+
+/* ---- where scans begin ---- */
+
 static uint64_t scanned_by(struct wetdbg *wet, wetdbg_time time,
                            struct wetdbg_slice_session *session)
 {
@@ -200,6 +289,7 @@ static int check_file(const char *path, unsigned count)
 
     ok(wetdbg_open(path, &wet));
     check_run(wet, SLC_STRETCH_BITS, count, unit_seed("criteria"));
+    check_forward_run(wet, SLC_STRETCH_BITS, count, unit_seed("sources"));
     wetdbg_close(wet);
     printf("%s: %u criteria\n", path, count);
     return 0;
@@ -211,6 +301,10 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(slices_are_the_same_with_a_session, run_heap,
                                         fixture_close),
         cmocka_unit_test_setup_teardown(slices_are_the_same_with_a_session, run_printf,
+                                        fixture_close),
+        cmocka_unit_test_setup_teardown(forward_slices_are_the_same_with_a_session, run_heap,
+                                        fixture_close),
+        cmocka_unit_test_setup_teardown(forward_slices_are_the_same_with_a_session, run_printf,
                                         fixture_close),
         cmocka_unit_test_setup_teardown(no_scan_begins_after_its_criterion, run_heap,
                                         fixture_close),
