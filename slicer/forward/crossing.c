@@ -24,7 +24,7 @@ void slc_crossing_fini(struct slc_crossing *crossing)
 
 bool slc_crossing_is_kept(const struct slc_forward *fwd)
 {
-    return fwd->slice->options.session && !fwd->look_end && fwd->code->compiles &&
+    return fwd->slice->options.session && !fwd->look_end && fwd->code->has_memos &&
            fwd->follows_data && fwd->follows_address && fwd->follows_control &&
            !fwd->slice->options.record_parents;
 }

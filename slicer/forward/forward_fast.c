@@ -25,7 +25,7 @@ struct pass {
 
 bool slc_fwd_is_fast(const struct slc_forward *fwd, const struct slc_node *node)
 {
-    return fwd->code->compiles && node->compiled.ops;
+    return fwd->code->has_memos && node->compiled.ops;
 }
 
 /* ---- step 1 ---- */

@@ -25,11 +25,11 @@
 
 #define PLACES_FIRST 4096 /* of the index of addresses, twice as many as there are at least */
 
-int slc_code_init(struct slc_code *code, struct wetdbg *wet, bool compiles, bool follows_address)
+int slc_code_init(struct slc_code *code, struct wetdbg *wet, bool has_memos, bool follows_address)
 {
     *code = (struct slc_code){.wet = wet,
                               .model = wetdbg_get_model(wet),
-                              .compiles = compiles,
+                              .has_memos = has_memos,
                               .follows_address = follows_address};
     code->node_limit = wet_node_limit(code->wet);
     code->nodes = calloc((size_t)code->node_limit + 1, sizeof(*code->nodes));
@@ -91,7 +91,7 @@ void slc_code_forget(struct slc_code *code)
     slc_code_clear_tallies(code);
     for (uint32_t i = 0; i < code->pc_count; i++)
         code->pcs[i].klass = SLC_UNKNOWN;
-    for (uint32_t i = 0; code->compiles && i < code->node_limit; i++) {
+    for (uint32_t i = 0; i < code->node_limit; i++) {
         if (!code->nodes[i])
             continue;
         slc_memos_free(&code->nodes[i]->memos);
@@ -229,8 +229,7 @@ static int describe_statements(struct slc_code *code, struct slc_node *node)
             return -ENOMEM;
         code->are_calls[node->pc_index[s]] =
             statement->info->klass == INS_CALL || statement->info->klass == INS_CALL_INDIRECT;
-        if (code->compiles)
-            node->compiled.ops[s].pc_index = node->pc_index[s];
+        node->compiled.ops[s].pc_index = node->pc_index[s];
     }
     return 0;
 }
@@ -252,12 +251,12 @@ struct slc_node *slc_code_make_node(struct slc_code *code, uint32_t id)
     node->pushed = malloc(2 * (size_t)wet->statement_count);
     node->popped = node->pushed ? node->pushed + wet->statement_count : NULL;
     if (!node->pc_index || !node->pushed || list_stores(node, wet) ||
-        (code->compiles && slc_op_list_make(&node->compiled, wet, code->follows_address)) ||
+        slc_op_list_make(&node->compiled, wet, code->follows_address) ||
         describe_statements(code, node)) {
         node_free(node);
         return NULL;
     }
-    if (code->compiles)
+    if (code->has_memos)
         slc_memos_init(node);
     const struct wet_statement *last = &wet->statements[wet->statement_count - 1];
     node->last_pc = last->pc;

@@ -102,7 +102,7 @@ struct slc_code {
     struct wetdbg *wet;
     struct wetdbg_model *model;
     struct wetdbg_slice_session *session; /* NULL: of nobody but its holder */
-    bool compiles, follows_address;
+    bool has_memos, follows_address;
     bool no_exits;    /* what guards a call that never returns does not control what follows */
     bool is_outdated; /* classes are wrong since another code of the session learnt something */
     struct slc_node **nodes; /* by id */
@@ -126,11 +126,12 @@ struct slc_code {
     uint32_t judged_count, judged_capacity;
 };
 
-/* `compiles` nodes (slicer/scan/scan_ops.h) as following address edges or not. */
 /* Whether an address is in the dynamic linker. */
 bool slc_code_is_loader(const struct slc_code *code, uint64_t pc);
 
-int slc_code_init(struct slc_code *code, struct wetdbg *wet, bool compiles, bool follows_address);
+/* Nodes are compiled (slicer/scan/scan_ops.h) as following address edges or not. `has_memos`: for
+ * scans that keep no users. */
+int slc_code_init(struct slc_code *code, struct wetdbg *wet, bool has_memos, bool follows_address);
 void slc_code_fini(struct slc_code *code);
 
 /* The summary of a node that ran; NULL if memory is short or the id is not one. */

@@ -9,21 +9,12 @@
 #include <errno.h>
 
 #include "recorder/insn/insn_pick.h"
-
-#define WORDS(op) ((op)->flags & SLC_OP_NARROW ? 1u : 4u)
-
-struct hit {
-    unsigned ways;         /* bit f: flow f is followed */
-    uint64_t store;        /* wanted bytes of the store */
-    struct slc_page *page; /* that holds them */
-};
+#include "slicer/scan/plain.h"
 
 /* ---- step 1 ---- */
 
-/* Notes in the draft that what waits in a slot ends here: only a push of its register can be told
- * by a key. */
-static void draft_ending(struct slc_scan *scan, const struct wet_exec *exec,
-                         const struct slc_op *op, uint64_t address, uint32_t s)
+void slc_draft_ending(struct slc_scan *scan, const struct wet_exec *exec, const struct slc_op *op,
+                      uint64_t address, uint32_t s)
 {
     const struct slc_saved *saved = slc_bypass_find(&scan->bypass, address);
 
@@ -34,35 +25,11 @@ static void draft_ending(struct slc_scan *scan, const struct wet_exec *exec,
         scan->draft->is_void = true;
 }
 
-/* Wanted bytes of a store; saved registers that end here are given back. */
-static inline int hit_store(struct slc_scan *scan, struct slc_task *task,
-                            const struct wet_exec *exec, uint32_t s, const struct slc_op *op,
-                            uint64_t address, struct hit *hit)
-{
-    struct slc_memory *memory = &scan->memory;
-    unsigned off = address % 64, size = op->store_bytes;
-
-    hit->page = slc_page_find(memory, address >> SLC_PAGE_BITS);
-    if (!hit->page)
-        return 0;
-    unsigned group = address % SLC_PAGE_BYTES / 64;
-    if (slc_page_slots_among(hit->page, group, off, size)) {
-        if (scan->draft)
-            draft_ending(scan, exec, op, address, s);
-        int err = slc_bypass_write(&scan->bypass, memory, &task->regs, exec->task, op->pushed,
-                                   address, size);
-        if (err)
-            return err;
-    }
-    hit->store = hit->page->bytes[group] >> off & (UINT64_MAX >> (64 - size));
-    return 0;
-}
-
 /* Of those flows that are `possible`. */
 static inline unsigned hit_ways(const struct slc_op *op, const struct slc_regs *regs,
-                                const struct hit *hit, bool is_control, unsigned possible)
+                                const struct slc_plain_hit *hit, bool is_control, unsigned possible)
 {
-    unsigned ways = 0, words = WORDS(op);
+    unsigned ways = 0, words = SLC_OP_WORDS(op);
 
     for (unsigned f = 0; f < op->way_count; f++) {
         const struct slc_way *way = &op->ways[f];
@@ -113,27 +80,6 @@ static int want_source(struct slc_scan *scan, struct slc_regs *regs, const struc
         return want_operand(scan, place, op->slot + move->operand, bytes);
     slc_regs_add_bytes(regs, move->from, bytes << move->from_start, &slc_some_want);
     return 0;
-}
-
-/* Bytes of a move's destination that are wanted from it. */
-static inline uint64_t wanted_bytes(const struct slc_way *way, const struct slc_regs *regs,
-                                    const struct hit *hit)
-{
-    const struct slc_shape *shape = slc_shape_of(way->move.to);
-    uint64_t bytes = 0;
-
-    if (way->move.to_memory)
-        return hit->store;
-    for (unsigned p = 0; p < shape->count; p++) {
-        unsigned loc = way->move.to + p;
-        uint64_t values = way->word[loc / 64].value_hits,
-                 addresses = way->word[loc / 64].address_hits;
-        if (regs->address.bits[loc / 64] & addresses & UINT64_C(1) << (loc % 64))
-            bytes |= (uint64_t)shape->mask[p] << shape->start[p];
-        else if (values >> (loc % 64) & 1)
-            bytes |= (uint64_t)slc_regs_value_mask(regs, loc) << shape->start[p];
-    }
-    return bytes >> way->move.to_start;
 }
 
 /* ---- what was chosen ---- */
@@ -235,9 +181,10 @@ static int demand_control(struct slc_scan *scan, struct slc_task *task, struct s
 }
 
 static inline void drop_defined(struct slc_scan *scan, struct slc_regs *regs,
-                                const struct slc_op *op, uint64_t address, const struct hit *hit)
+                                const struct slc_op *op, uint64_t address,
+                                const struct slc_plain_hit *hit)
 {
-    unsigned words = WORDS(op);
+    unsigned words = SLC_OP_WORDS(op);
 
     for (unsigned i = 0; i < words; i++) {
         regs->value.bits[i] &= ~op->word[i].defines;
@@ -252,11 +199,11 @@ static inline void drop_defined(struct slc_scan *scan, struct slc_regs *regs,
 }
 
 static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
-                  uint32_t s, struct slc_op *op, struct hit *hit, bool is_control)
+                  uint32_t s, struct slc_op *op, struct slc_plain_hit *hit, bool is_control)
 {
     const struct place place = {scan->interval->slots + exec->slot_off, s};
     struct slc_regs *regs = &task->regs;
-    unsigned words = WORDS(op);
+    unsigned words = SLC_OP_WORDS(op);
     uint64_t wanted[INS_FLOW_MAX];
     int err = 0;
 
@@ -265,7 +212,7 @@ static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet
         scan->draft->choices |= UINT64_C(1) << s % 64;
     for (unsigned f = 0; hit->ways >> f; f++)
         if (hit->ways >> f & 1 && (op->ways[f].is_move || op->ways[f].is_pick))
-            wanted[f] = wanted_bytes(&op->ways[f], regs, hit);
+            wanted[f] = slc_plain_wanted(&op->ways[f], regs, hit);
     drop_defined(scan, regs, op, op->flags & SLC_OP_STORE ? place.slots[op->store_slot] : 0, hit);
     if (hit->store && scan->draft)
         slc_draft_step(scan->draft, s, op->store_slot, hit->store, SLC_STEP_DROP);
@@ -294,18 +241,8 @@ static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet
     return err || !scan->follows_control ? err : demand_control(scan, task, op);
 }
 
-static inline bool touches(const struct slc_op *op, const struct slc_regs *regs)
-{
-    uint64_t found = (regs->value.bits[0] | regs->address.bits[0]) & op->word[0].touches;
-
-    if (!(op->flags & SLC_OP_NARROW))
-        for (unsigned i = 1; i < 4; i++)
-            found |= (regs->value.bits[i] | regs->address.bits[i]) & op->word[i].touches;
-    return found != 0;
-}
-
-static int pop_saved(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
-                     const struct slc_node *node, uint32_t s)
+int slc_plain_pop(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
+                  const struct slc_node *node, uint32_t s)
 {
     struct ins_regset pieces = {0};
     uint64_t slot;
@@ -348,7 +285,7 @@ static inline int pass_plain(struct slc_scan *scan, struct slc_task *task,
                              const struct wet_exec *exec, const struct slc_node *node, uint32_t s,
                              struct slc_op *op, bool is_control)
 {
-    struct hit hit = {0};
+    struct slc_plain_hit hit = {0};
     int err = 0;
 
     if (op->flags & SLC_OP_STORE) {
@@ -357,13 +294,13 @@ static inline int pass_plain(struct slc_scan *scan, struct slc_task *task,
             if (slc_memory_wants_long(&scan->memory, address, op->store_bytes))
                 return follow_hard(scan, task, exec, node, s);
         } else {
-            err = hit_store(scan, task, exec, s, op, address, &hit);
+            err = slc_plain_store(scan, task, exec, s, op, address, &hit);
         }
     }
-    if (!is_control && !hit.store && !touches(op, &task->regs))
+    if (!is_control && !hit.store && !slc_plain_touches(op, &task->regs))
         return err;
     if (op->popped >= 0 && !err)
-        err = pop_saved(scan, task, exec, node, s);
+        err = slc_plain_pop(scan, task, exec, node, s);
     return err ? err : follow(scan, task, exec, s, op, &hit, is_control);
 }
 

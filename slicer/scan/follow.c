@@ -402,8 +402,8 @@ static enum slc_force next_force(const struct slc_hits *hits)
     return (enum slc_force)hits->best.force;
 }
 
-static int demand_control(struct slc_scan *scan, struct slc_task *task, uint32_t pc_index,
-                          uint64_t user)
+int slc_follow_control(struct slc_scan *scan, struct slc_task *task, uint32_t pc_index,
+                       uint64_t user)
 {
     struct slc_want want = {.user = user,
                             .distance = scan->hits.best.distance + 1,
@@ -445,7 +445,7 @@ int slc_follow_seed(struct slc_scan *scan, struct slc_task *task, const struct s
         uint32_t pc_index = slc_code_pc(scan->code, seed->pc);
         if (pc_index == SLC_UNKNOWN)
             return -ENOMEM;
-        err = demand_control(scan, task, pc_index, user);
+        err = slc_follow_control(scan, task, pc_index, user);
     }
     return err;
 }
@@ -537,6 +537,6 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
     if (!err && seed)
         err = slc_follow_seed(scan, task, seed, in.time);
     if (!err && scan->tracks_frames)
-        err = demand_control(scan, task, pc_index, in.time);
+        err = slc_follow_control(scan, task, pc_index, in.time);
     return err;
 }

@@ -16,6 +16,7 @@ void slc_memos_init(struct slc_node *node)
 
     memos->is_fit = node->statement_count <= 64 && node->store_count <= SLC_MEMO_STORES_MAX;
     memos->words = 1;
+    memos->has_choices = node->compiled.choice_count != 0;
     for (uint32_t s = 0; s < node->statement_count; s++) {
         if (node->compiled.ops[s].flags & SLC_OP_HARD)
             memos->is_fit = false;
@@ -327,7 +328,7 @@ exec_shape(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *
         return 0;
     if (found == FOUND_UNKEYED)
         return exec_fast(scan, task, exec, node, is_control);
-    uint64_t chosen = node->compiled.choice_count ? slc_op_list_chosen(&node->compiled, slots) : 0;
+    uint64_t chosen = node->memos.has_choices ? slc_op_list_chosen(&node->compiled, slots) : 0;
     struct slc_memo *memo = memo_find(&node->memos, &key, slots, 1 + 3 * words + stores, chosen);
     if (memo && (!memo->pop_count ||
                  pops_hold(scan, memo, slots, scan->interval->first_time + exec->time_off)))

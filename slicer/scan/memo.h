@@ -95,8 +95,9 @@ struct slc_memo {
 struct slc_memos {
     struct slc_memo *first; /* lately used ones first */
     uint32_t count;
-    bool is_fit;   /* the node has nothing but plain instructions */
-    uint8_t words; /* of register sets that it touches: 1 or 4 */
+    bool is_fit;      /* the node has nothing but plain instructions */
+    uint8_t words;    /* of register sets that it touches: 1 or 4 */
+    bool has_choices; /* as the node's compiled.choice_count, which lies farther off */
 };
 
 /* What is written down. */

@@ -7,6 +7,7 @@
  */
 #include "slicer/scan/memo.h"
 #include "slicer/scan/scan.h"
+#include "slicer/scan/users.h"
 
 #define EARLY 8 /* executions: nodes and their memos do not fit into the nearer caches together */
 
@@ -57,9 +58,13 @@ static inline bool pass_control(struct slc_scan *scan, struct slc_task *task,
         *err = slc_pass_exit(scan, task, exec, node);
         is_control = scan->hits.best.distance != SLC_NOT_WANTED;
     }
-    if (node->flags & SLC_NODE_BRANCH && slc_frames_top(&task->frames)->bloom & node->branch_bit)
-        is_control |= slc_frames_guard(&task->frames, scan->code->classes, node->last_pc);
-    return is_control;
+    if (!(node->flags & SLC_NODE_BRANCH) ||
+        !(slc_frames_top(&task->frames)->bloom & node->branch_bit))
+        return is_control;
+    if (!scan->memory.has_wants)
+        return slc_frames_guard(&task->frames, scan->code->classes, node->last_pc) || is_control;
+    slc_pass_branch(scan, task, node);
+    return scan->hits.best.distance != SLC_NOT_WANTED;
 }
 
 /* Whether executions of the node are for slc_memo_exec(). */
@@ -81,8 +86,8 @@ static inline bool can_run(const struct slc_scan *scan, const struct wet_exec *e
     const struct slc_node *node =
         exec->node < scan->code->node_limit ? scan->code->nodes[exec->node] : NULL;
 
-    return scan->code->compiles && (!scan->tracks_frames || scan->follows_control) && node &&
-           exec->task < EVQ_TASKS_MAX && scan->tasks[exec->task] &&
+    return (!scan->tracks_frames || scan->follows_control) && node && exec->task < EVQ_TASKS_MAX &&
+           scan->tasks[exec->task] &&
            scan->interval->first_time + exec->time_off + node->statement_count - 1 <= last;
 }
 
@@ -113,7 +118,9 @@ size_t slc_run_execs(struct slc_scan *scan, size_t first, size_t end, wetdbg_tim
         if (*err || (!is_control && node->store_count == 0 &&
                      !slc_regs_intersect(&task->regs, &node->defs)))
             continue;
-        *err = slc_memo_exec(scan, task, exec, node, is_control);
+        *err = scan->memory.has_wants
+                   ? slc_users_exec(scan, task, exec, node, node->statement_count)
+                   : slc_memo_exec(scan, task, exec, node, is_control);
         if (is_control)
             forget_hit(&scan->hits);
     }

@@ -22,6 +22,7 @@
 #include "slicer/scan/loader.h"
 #include "slicer/scan/memo.h"
 #include "slicer/scan/stretch.h"
+#include "slicer/scan/users.h"
 #include <wetdbg/errors.h>
 
 struct slc_task *slc_scan_task(struct slc_scan *scan, uint32_t number, int *err)
@@ -73,7 +74,7 @@ int slc_pass_exit(struct slc_scan *scan, struct slc_task *task, const struct wet
     return 0;
 }
 
-static void pass_branch(struct slc_scan *scan, struct slc_task *task, const struct slc_node *node)
+void slc_pass_branch(struct slc_scan *scan, struct slc_task *task, const struct slc_node *node)
 {
     struct slc_want hit = slc_no_want();
 
@@ -84,7 +85,7 @@ static void pass_branch(struct slc_scan *scan, struct slc_task *task, const stru
     scan->hits.is_guard = true;
 }
 
-static bool stores_wanted(struct slc_scan *scan, const struct slc_node *node, const uint64_t *slots)
+bool slc_stores_wanted(struct slc_scan *scan, const struct slc_node *node, const uint64_t *slots)
 {
     struct ins_range ranges[INS_RANGES_MAX];
 
@@ -176,7 +177,7 @@ static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wetdbg_
             err = slc_pass_exit(scan, task, exec, node);
         if (node->flags & SLC_NODE_BRANCH && !is_passed_by &&
             slc_frames_top(&task->frames)->bloom & node->branch_bit)
-            pass_branch(scan, task, node);
+            slc_pass_branch(scan, task, node);
     }
     task->next = node;
     if (err)
@@ -189,7 +190,7 @@ static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wetdbg_
         return 0;
     if (!is_fast && is_quiet && scan->hits.best.distance == SLC_NOT_WANTED &&
         !slc_regs_intersect(&task->regs, &node->defs) &&
-        !stores_wanted(scan, node, scan->interval->slots + exec->slot_off))
+        !slc_stores_wanted(scan, node, scan->interval->slots + exec->slot_off))
         return 0;
     if (first - scan->interval->first_time + count > scan->interval->instructions)
         return wetdbg_fail(-WETDBG_ERR_CORRUPT, "interval %llu holds time %llu beyond its end",
@@ -197,6 +198,8 @@ static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wetdbg_
                            (unsigned long long)(first + count - 1));
     if (is_passed_by && seed_time(scan) < first)
         return slc_loader_pass(scan, task, exec, node, count);
+    if (is_fast && scan->memory.has_wants)
+        return slc_users_exec(scan, task, exec, node, count);
     if (is_fast && is_whole) {
         err = slc_memo_exec(scan, task, exec, node, scan->hits.best.distance != SLC_NOT_WANTED);
         forget_hit(&scan->hits);

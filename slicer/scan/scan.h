@@ -95,6 +95,11 @@ static inline void slc_hit(struct slc_hits *hits, const struct slc_want *want, u
 int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                const struct slc_node *node, uint32_t statement, const struct slc_seed *seed);
 
+/* What followed an instance, which scan->hits is of, wants of the branch that let it run: for
+ * `user`. */
+int slc_follow_control(struct slc_scan *scan, struct slc_task *task, uint32_t pc_index,
+                       uint64_t user);
+
 /* Wants the places of a seed, for `user`. */
 int slc_follow_seed(struct slc_scan *scan, struct slc_task *task, const struct slc_seed *seed,
                     uint64_t user);
@@ -115,6 +120,12 @@ int slc_pass_events(struct slc_scan *scan, wetdbg_time time);
  * inside its function. Control hits go to scan->hits. slicer/scan/scan.c. */
 int slc_pass_exit(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                   const struct slc_node *node);
+
+/* Passes the last instruction of a whole execution, a branch: who waits for it goes to scan->hits. */
+void slc_pass_branch(struct slc_scan *scan, struct slc_task *task, const struct slc_node *node);
+
+/* Whether something of the stores of an execution is wanted, or waits there. */
+bool slc_stores_wanted(struct slc_scan *scan, const struct slc_node *node, const uint64_t *slots);
 
 /* Whether an execution ends with a jump inside its function, which moves no frames. */
 static inline bool slc_stays_inside(const struct slc_task *task, const struct slc_node *node)

@@ -313,20 +313,20 @@ void slc_memory_unhide(struct slc_memory *memory)
 
 /* ---- wants ---- */
 
+/* Spare ones hold no wants: who dropped their bytes saw to it. */
 static struct slc_want *group_make(struct slc_memory *memory, struct slc_page *page, unsigned group)
 {
     assert(memory->has_wants && group < SLC_PAGE_BYTES / 64);
     if (page->wants[group])
         return page->wants[group];
     struct slc_want *wants = memory->spare;
-    if (wants)
+    if (wants) {
         memory->spare = (struct slc_want *)(uintptr_t)wants->user;
-    else
+    } else {
         wants = malloc(64 * sizeof(*wants));
-    if (!wants)
-        return NULL;
-    for (unsigned i = 0; i < 64; i++)
-        wants[i] = slc_no_want();
+        for (unsigned i = 0; i < 64 && wants; i++)
+            wants[i] = slc_no_want();
+    }
     page->wants[group] = wants;
     return wants;
 }
@@ -361,26 +361,47 @@ static int add_bytes(struct slc_memory *memory, uint64_t address, uint64_t size)
     return err;
 }
 
+/* Of one aligned word. */
+static int add_wants_of_word(struct slc_memory *memory, uint64_t address, uint64_t mask,
+                             const struct slc_want *want)
+{
+    struct slc_page *page = slc_memory_page(memory, address >> SLC_PAGE_BITS);
+    unsigned group = address % SLC_PAGE_BYTES / 64;
+    struct slc_want *wants = page ? group_make(memory, page, group) : NULL;
+
+    assert(mask && mask << (address % 64) >> (address % 64) == mask);
+    if (!wants)
+        return -ENOMEM;
+    for (uint64_t left = mask; left; left &= left - 1)
+        slc_want_merge(&wants[address % 64 + (unsigned)__builtin_ctzll(left)], want);
+    memory->word_count += page->bytes[group] == 0;
+    page->bytes[group] |= mask << (address % 64);
+    return 0;
+}
+
+int slc_memory_add_wants(struct slc_memory *memory, uint64_t address, uint64_t mask,
+                         const struct slc_want *want)
+{
+    unsigned off = address % 64;
+    uint64_t rest = off ? mask >> (64 - off) : 0, here = mask & (UINT64_MAX >> off);
+    int err = 0;
+
+    if (here)
+        err = add_wants_of_word(memory, address, here, want);
+    return err || !rest ? err : add_wants_of_word(memory, address - off + 64, rest, want);
+}
+
 int slc_memory_add(struct slc_memory *memory, uint64_t address, uint64_t size,
                    const struct slc_want *want)
 {
-    struct slc_page *page = NULL;
+    int err = 0;
 
     if (!memory->has_wants)
         return add_bytes(memory, address, size);
-    for (uint64_t i = 0; i < size; i++) {
-        uint64_t at = address + i;
-        if (!page || page->number != at >> SLC_PAGE_BITS)
-            page = slc_memory_page(memory, at >> SLC_PAGE_BITS);
-        unsigned off = at % SLC_PAGE_BYTES;
-        struct slc_want *wants = page ? group_make(memory, page, off / 64) : NULL;
-        if (!wants)
-            return -ENOMEM;
-        slc_want_merge(&wants[off % 64], want);
-        memory->word_count += page->bytes[off / 64] == 0;
-        page->bytes[off / 64] |= UINT64_C(1) << (off % 64);
-    }
-    return 0;
+    for (; size && !err; size -= size < 64 ? size : 64, address += 64)
+        err =
+            slc_memory_add_wants(memory, address, UINT64_MAX >> (size < 64 ? 64 - size : 0), want);
+    return err;
 }
 
 /* The first set bit in [from, to) of a bitmap, or `to`. */
@@ -498,8 +519,7 @@ void slc_memory_unmark_slot(struct slc_memory *memory, uint64_t address)
 }
 
 /* A group without bytes goes to the spare ones. */
-static void drop_group(struct slc_memory *memory, struct slc_page *page, unsigned group,
-                       uint64_t mask)
+void slc_page_drop(struct slc_memory *memory, struct slc_page *page, unsigned group, uint64_t mask)
 {
     assert(mask && !(mask & ~page->bytes[group]));
     page->bytes[group] &= ~mask;
@@ -526,7 +546,7 @@ void slc_memory_drop(struct slc_memory *memory, uint64_t address, uint64_t size)
         unsigned off = address % SLC_PAGE_BYTES;
         uint64_t room = 64 - off % 64, count = end - address < room ? end - address : room;
         uint64_t mask = (UINT64_MAX >> (64 - count)) << (off % 64);
-        drop_group(memory, page, off / 64, mask & page->bytes[off / 64]);
+        slc_page_drop(memory, page, off / 64, mask & page->bytes[off / 64]);
         if (address + count < address)
             return;
         address += count;

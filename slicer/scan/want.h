@@ -345,6 +345,10 @@ static inline int slc_memory_add_bytes(struct slc_memory *memory, uint64_t addre
 int slc_memory_add(struct slc_memory *memory, uint64_t address, uint64_t size,
                    const struct slc_want *want);
 
+/* Wants bytes: bit i of `mask` is the byte at address + i. 0 or -ENOMEM. */
+int slc_memory_add_wants(struct slc_memory *memory, uint64_t address, uint64_t mask,
+                         const struct slc_want *want);
+
 /* The first wanted byte in [*address, end): *address becomes its address. NULL if there is none.
  * Time goes with wanted pages, not with the range. */
 struct slc_want *slc_memory_next(struct slc_memory *memory, uint64_t *address, uint64_t end);
@@ -355,6 +359,9 @@ void slc_memory_unmark_slot(struct slc_memory *memory, uint64_t address);
 
 /* The same as slc_memory_next() for slots. */
 bool slc_memory_next_slot(struct slc_memory *memory, uint64_t *address, uint64_t end);
+
+/* Takes bytes of a word, which are wanted, from the wanted ones: bit i of `mask` is its byte i. */
+void slc_page_drop(struct slc_memory *memory, struct slc_page *page, unsigned group, uint64_t mask);
 
 /* Takes bytes from the wanted ones. */
 void slc_memory_drop(struct slc_memory *memory, uint64_t address, uint64_t size);
