@@ -3,7 +3,7 @@
  * The virtual kernel: a deterministic model of Linux for one process. It answers the system calls
  * of a recorded run that goes on differently from some time on.
  *
- *   recording ──vk_history_...()──▶ struct vk_history    what the run's calls did, passed once
+ *   recording ──vk_history_...()──▶ struct vk_history    what calls did
  *                                        │ vk_kernel_new(), vk_kernel_advance() to the time T
  *                                        ▼
  *                                   struct vk_kernel     the state at T; vk_kernel_live()
@@ -126,9 +126,17 @@ int vk_history_task_end(struct vk_history *history, uint64_t when, uint32_t task
 int vk_history_switch(struct vk_history *history, uint64_t when, uint32_t task);
 
 /* A signal arrives at a task. `info` is a siginfo_t, or NULL. `is_fault`: an instruction raised
- * it. `mask` is what the handler runs with if it calls one, and is looked at then only. */
+ * it. */
 int vk_history_signal(struct vk_history *history, uint64_t when, uint32_t task, int number,
                       const uint8_t info[128], bool is_fault, bool calls_handler);
+
+/*
+ * Memory that the recording says is mapped from now on (prot -1: not any more): a stack that grew,
+ * the recorder's own areas. What a call mapped may be told again, after its end: the model's list
+ * of mappings is then the recorded one, whatever it made of the call.
+ */
+int vk_history_space(struct vk_history *history, uint64_t when, uint32_t task, uint64_t start,
+                     uint64_t size, int prot, const char *name);
 
 /* rdtsc and rdtscp: the counter that the program was given. */
 int vk_history_counter(struct vk_history *history, uint64_t when, uint64_t value);
@@ -196,8 +204,8 @@ enum vk_op_kind { /* the operands of each op: recorder/event's ops have the same
                   VK_OP_MAP, /* private memory with `prot`: first `byte_count` bytes, then zeros */
                   VK_OP_UNMAP,
                   VK_OP_PROTECT, /* `prot` from now on */
-                  VK_OP_REMAP, /* [start, start + size) becomes [to, to + to_size); what is new is zero */
-                  VK_OP_DISCARD, /* reads as its first `byte_count` bytes, then zeros, from now on */
+                  VK_OP_REMAP, /* [start, start + size) becomes [to, to + to_size); new bytes are zero */
+                  VK_OP_DISCARD, /* reads as `byte_count` bytes, then zeros, from now on */
                   VK_OP_FS_BASE, /* of `task`: `start` */
                   VK_OP_GS_BASE,
                   VK_OP_TASK_NEW, /* see below */
@@ -231,9 +239,11 @@ struct vk_signal {
     uint64_t old_mask;                 /* uc_sigmask */
     uint64_t alt_stack, alt_size;      /* uc_stack */
     int alt_flags;
-    uint64_t frame_top; /* the frame goes below this (which may be inside the red zone's rule:
-                         * the 128 bytes are taken off already) */
-    bool is_fault;      /* of the instruction at rip: uc_mcontext's err, trapno, cr2 are its own */
+    /* On the alternate stack, the frame goes below this address, unless rsp is on that stack already
+     * (alt_stack < rsp <= alt_stack + alt_size). 0: not on the alternate one. Otherwise it goes
+     * below the 128 bytes under rsp. */
+    uint64_t frame_top;
+    bool is_fault; /* of the instruction at rip: uc_mcontext's err, trapno, cr2 are its own */
 };
 
 enum vk_then {
@@ -279,28 +289,27 @@ int vk_kernel_live(struct vk_kernel *kernel, uint64_t when, uint32_t task,
 int vk_call(struct vk_kernel *kernel, const struct vk_call *call, const struct vk_memory *memory,
             struct vk_outcome *outcome);
 
-/* The time that an outcome's `until` said has come. `stack` is the running task's rsp. */
-int vk_tick(struct vk_kernel *kernel, uint64_t when, uint64_t stack, const struct vk_memory *memory,
+/* The time that an outcome's `until` said has come. */
+int vk_tick(struct vk_kernel *kernel, uint64_t when, const struct vk_memory *memory,
             struct vk_outcome *outcome);
 
 /* An instruction of `task` raised a signal: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP. `address` is
  * si_addr. `when` is the time of the last instruction that was executed. */
 int vk_fault(struct vk_kernel *kernel, uint64_t when, uint32_t task, int number, int code,
-             uint64_t address, uint64_t stack, const struct vk_memory *memory,
-             struct vk_outcome *outcome);
+             uint64_t address, const struct vk_memory *memory, struct vk_outcome *outcome);
 
-/* The handler of the last outcome's signal has its frame; `stack` is rsp there. What comes next is
- * mostly to run it. */
-int vk_entered(struct vk_kernel *kernel, uint64_t when, uint64_t stack,
-               const struct vk_memory *memory, struct vk_outcome *outcome);
+/* The handler of the last outcome's signal has its frame. What comes next is mostly to run it. */
+int vk_entered(struct vk_kernel *kernel, uint64_t when, const struct vk_memory *memory,
+               struct vk_outcome *outcome);
 
 /* rdtsc. Never fails. */
 uint64_t vk_counter(struct vk_kernel *kernel, uint64_t when);
 
 /* ---- what a run left ---- */
 
-/* Every regular file that the run changed, made or took away, in the order of their paths: for
- * oracles that look at output files. `read` gives its bytes; -ENODATA if some are not known. */
+/* Every regular file that the run changed, made or took away, in a fixed order: for oracles that
+ * look at output files. `path` has room for PATH_MAX bytes. -ENOENT behind the last. Reading is
+ * -ENODATA if some bytes are not known. */
 struct vk_file {
     const char *path;
     bool is_gone;
@@ -308,7 +317,8 @@ struct vk_file {
     uint64_t size;
 };
 size_t vk_kernel_file_count(const struct vk_kernel *kernel);
-void vk_kernel_file(const struct vk_kernel *kernel, size_t index, struct vk_file *file);
+int vk_kernel_file(const struct vk_kernel *kernel, size_t index, struct vk_file *file, char *path,
+                   size_t room);
 int vk_kernel_file_read(struct vk_kernel *kernel, size_t index, uint64_t offset, void *bytes,
                         size_t size);
 

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Kernels: made, copied, brought to a time; and what a run left in its files. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "predicate_switch/kernel/vk_calls.h"
+
+#define ACTIONS 64
+
+static const struct vk_row_kind fd_row = {sizeof(struct vk_fd), NULL, NULL};
+static const struct vk_row_kind u32_row = {sizeof(uint32_t), NULL, NULL};
+static const struct vk_row_kind watch_row = {sizeof(struct vk_watch), NULL, NULL};
+static const struct vk_row_kind task_row = {sizeof(struct vk_task), NULL, NULL};
+static const struct vk_row_kind action_row = {sizeof(struct vk_action), NULL, NULL};
+static const struct vk_row_kind pending_row = {sizeof(struct vk_pending), NULL, NULL};
+static const struct vk_row_kind timer_row = {sizeof(struct vk_timer), NULL, NULL};
+
+static const struct {
+    size_t off;
+    const struct vk_row_kind *kind;
+} tables[] = {
+    {offsetof(struct vk_kernel, fds), &fd_row},
+    {offsetof(struct vk_kernel, opens), &vk_open_row},
+    {offsetof(struct vk_kernel, inodes), &vk_inode_row},
+    {offsetof(struct vk_kernel, names), &vk_name_row},
+    {offsetof(struct vk_kernel, inode_of_base), &u32_row},
+    {offsetof(struct vk_kernel, pipes), &vk_pipe_row},
+    {offsetof(struct vk_kernel, watches), &watch_row},
+    {offsetof(struct vk_kernel, maps), &vk_map_row},
+    {offsetof(struct vk_kernel, tasks), &task_row},
+    {offsetof(struct vk_kernel, actions), &action_row},
+    {offsetof(struct vk_kernel, pending), &pending_row},
+    {offsetof(struct vk_kernel, timers), &timer_row},
+    {offsetof(struct vk_kernel, cursors), &u32_row},
+};
+#define TABLES (sizeof(tables) / sizeof(*tables))
+
+static struct vk_table *table_of(const struct vk_kernel *k, size_t i)
+{
+    return (struct vk_table *)((uint8_t *)k + tables[i].off);
+}
+
+/* ---- the first state ---- */
+
+static int no_memory(void *arg, uint64_t address, void *bytes, size_t size)
+{
+    (void)arg, (void)address, (void)bytes, (void)size;
+    return -EFAULT;
+}
+
+/* Where the process was, which it may never say. */
+static uint32_t directory_of(struct vk_kernel *k, const char *path)
+{
+    struct vk_history *h = k->history;
+    uint32_t base = 0;
+    while (path && *path) {
+        path += strspn(path, "/");
+        size_t bytes = strcspn(path, "/");
+        if (!bytes)
+            break;
+        base = vk_base_child(h, base, path, bytes);
+        if (base == VK_NONE)
+            return VK_NONE;
+        vk_base_at(h, base)->presence = VK_PRESENCE_THERE;
+        vk_base_at(h, base)->format = S_IFDIR;
+        path += bytes;
+    }
+    return vk_inode_of_base(k, base);
+}
+
+static int streams_start(struct vk_kernel *k)
+{
+    for (uint32_t fd = 0; fd < 3; fd++) {
+        struct vk_open open = {.kind = VK_OPEN_OUTSIDE, .flags = VK_NONE, .outside = fd + 1};
+        open.inode = vk_inode_of_base(k, fd + 1);
+        uint32_t index = open.inode == VK_NONE ? VK_NONE : vk_open_new(k, &open);
+        if (index == VK_NONE || vk_fd_set(k, fd, index, false))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int kernel_start(struct vk_kernel *k)
+{
+    const struct vk_start *start = &k->history->start;
+    struct vk_scalars *s = &k->s;
+    *s = (struct vk_scalars){.pid = start->pid,
+                             .parent = start->parent,
+                             .umask = 022,
+                             .running = start->task,
+                             .live_from = VK_NEVER,
+                             .inode_next = UINT64_C(1) << 32,
+                             .tid_next = start->pid + 1};
+    if (vk_extend(&k->actions, ACTIONS) || vk_extend(&k->tasks, start->task + 1))
+        return -ENOMEM;
+    *vk_task_edit(k, start->task) =
+        (struct vk_task){.state = VK_TASK_READY, .tid = start->pid, .deadline = VK_NEVER};
+    s->root = vk_inode_of_base(k, 0);
+    s->cwd = s->root == VK_NONE ? VK_NONE : directory_of(k, start->cwd);
+    if (s->cwd == VK_NONE || streams_start(k))
+        return -ENOMEM;
+    vk_maps_start(k);
+    return 0;
+}
+
+static struct vk_kernel *kernel_alloc(struct vk_history *history)
+{
+    struct vk_kernel *k = calloc(1, sizeof(*k));
+    if (!k)
+        return NULL;
+    k->history = history;
+    for (size_t i = 0; i < TABLES; i++)
+        table_of(k, i)->kind = tables[i].kind;
+    return k;
+}
+
+int vk_kernel_new(struct vk_history *history, struct vk_kernel **out)
+{
+    struct vk_kernel *k = kernel_alloc(history);
+    int err = k ? kernel_start(k) : -ENOMEM;
+    if (err) {
+        vk_kernel_free(k);
+        return err;
+    }
+    *out = k;
+    return 0;
+}
+
+void vk_kernel_free(struct vk_kernel *k)
+{
+    if (!k)
+        return;
+    for (size_t i = 0; i < TABLES; i++)
+        vk_clear(table_of(k, i));
+    vk_ops_fini(&k->ops);
+    free(k);
+}
+
+int vk_kernel_clone(const struct vk_kernel *from, struct vk_kernel **out)
+{
+    struct vk_kernel *k = kernel_alloc(from->history);
+    if (!k)
+        return -ENOMEM;
+    for (size_t i = 0; i < TABLES; i++)
+        vk_share(table_of(k, i), table_of(from, i));
+    k->s = from->s;
+    k->on_output = from->on_output;
+    k->on_output_arg = from->on_output_arg;
+    *out = k;
+    return 0;
+}
+
+void vk_kernel_on_output(struct vk_kernel *k, vk_output_fn fn, void *arg)
+{
+    k->on_output = fn;
+    k->on_output_arg = arg;
+}
+
+bool vk_is_live(const struct vk_kernel *k)
+{
+    return k->s.live_from != VK_NEVER;
+}
+
+/* An event may put a copy in the place of the kernel: what the caller holds takes over its state. */
+static void take_over(struct vk_kernel *k, struct vk_kernel *from)
+{
+    for (size_t i = 0; i < TABLES; i++) {
+        vk_clear(table_of(k, i));
+        vk_share(table_of(k, i), table_of(from, i));
+    }
+    k->s = from->s;
+    vk_kernel_free(from);
+}
+
+int vk_kernel_advance(struct vk_kernel *k, uint64_t when)
+{
+    const struct vk_history *h = k->history;
+    if (vk_is_live(k))
+        return -EINVAL;
+    while (k->s.event < h->event_count && h->events[k->s.event].when < when) {
+        struct vk_kernel *work;
+        uint32_t next = k->s.event + 1;
+        int err = vk_kernel_clone(k, &work);
+        if (err)
+            return err;
+        err = vk_apply_event(&work, &h->events[k->s.event]);
+        if (err) {
+            vk_kernel_free(work);
+            return err;
+        }
+        take_over(k, work);
+        k->s.event = next;
+    }
+    return 0;
+}
+
+/* ---- files that the run left ---- */
+
+struct left {
+    uint32_t inode;
+    char path[PATH_MAX];
+    bool is_gone;
+};
+
+/* Changed file number `index`, in no order of names: paths are made when they are asked for. */
+static bool left_at(const struct vk_kernel *k, size_t index, struct left *left)
+{
+    for (uint32_t i = 0; i < vk_count(&k->inodes); i++) {
+        const struct vk_inode *inode = vk_inode(k, i);
+        if (!inode->is_written || !S_ISREG(inode->mode ? inode->mode : S_IFREG) || inode->is_live)
+            continue;
+        left->is_gone = inode->has_nlink && !inode->nlink;
+        left->inode = i;
+        bool has_path = vk_inode_path(k, i, left->path, sizeof(left->path));
+        if (left->is_gone || !has_path) {
+            if (inode->base == VK_NONE || inode->base < 4 ||
+                vk_base_path(k->history, inode->base, left->path, sizeof(left->path)))
+                continue;
+            left->is_gone = true;
+        }
+        if (!index--)
+            return true;
+    }
+    return false;
+}
+
+size_t vk_kernel_file_count(const struct vk_kernel *k)
+{
+    struct left left;
+    size_t count = 0;
+    while (left_at(k, count, &left))
+        count++;
+    return count;
+}
+
+int vk_kernel_file(const struct vk_kernel *k, size_t index, struct vk_file *file, char *path,
+                   size_t room)
+{
+    struct left left;
+    if (!left_at(k, index, &left) || strlen(left.path) >= room)
+        return -ENOENT;
+    const struct vk_inode *inode = vk_inode(k, left.inode);
+    memcpy(path, left.path, strlen(left.path) + 1);
+    *file = (struct vk_file){path, left.is_gone, inode->mode, inode->size};
+    return 0;
+}
+
+int vk_kernel_file_read(struct vk_kernel *k, size_t index, uint64_t offset, void *bytes,
+                        size_t size)
+{
+    struct left left;
+    struct vk_memory memory = {no_memory, NULL};
+    struct vk_call call = {.number = 0};
+    struct vk_told told = {0};
+    struct vk_run run = {
+        .k = k, .h = k->history, .call = &call, .a = call.args, .memory = &memory, .told = &told};
+    if (!left_at(k, index, &left))
+        return -ENOENT;
+    int64_t got = vk_file_read(&run, left.inode, offset, bytes, size);
+    return got == (int64_t)size ? 0 : got == VK_NOMEM ? -ENOMEM : -ENODATA;
+}
