@@ -165,6 +165,14 @@ bool vk_path_is_live(const char *path)
 
 /* ---- the disk ---- */
 
+/* Whether a file's contents are from before the recording. A recorder makes hard links to the files
+ * that it maps, which count as changes; whoever writes sets the time of the contents, too. */
+static bool is_older(const struct stat *st, int64_t when)
+{
+    return st->st_ctime < when ||
+           (S_ISREG(st->st_mode) && st->st_nlink > 1 && st->st_mtime < when);
+}
+
 /* Whether a directory has lost and got nothing since the recording. */
 static bool is_quiet(const struct vk_history *h, const char *path)
 {
@@ -204,7 +212,7 @@ static void ask_found(struct vk_history *h, struct vk_base *base, const char *pa
                       const struct stat *st)
 {
     bool is_directory = S_ISDIR(st->st_mode);
-    bool is_old = st->st_ctime < h->start.disk_before;
+    bool is_old = is_older(st, h->start.disk_before);
     if (contradicts(base, st) ||
         !(is_old || (is_directory && was_born_before(path, h->start.disk_before))))
         return;
@@ -305,7 +313,7 @@ static int base_fill(struct vk_history *h, uint32_t index, uint64_t offset, uint
     if (!base->is_on_disk || vk_base_path(h, index, path, sizeof(path)) ||
         wd_regular_try(AT_FDCWD, path, WD_LINKS_REFUSE, &fd, &st))
         return -ENODATA;
-    bool is_same = st.st_ctime < h->start.disk_before && !contradicts(base, &st);
+    bool is_same = is_older(&st, h->start.disk_before) && !contradicts(base, &st);
     int err = is_same && agrees(base, fd) ? fill_from(base, fd, offset, size) : -ENODATA;
     close(fd);
     return err;

@@ -324,7 +324,7 @@ static uint64_t chunk_at(const struct vk_history *h, uint32_t outside, uint64_t 
 static int64_t read_outside(struct vk_run *run, uint32_t index, struct transfer *t)
 {
     const struct vk_open *open = vk_row(&run->k->opens, index);
-    if (!open->outside || t->has_at)
+    if (!open->outside || open->inode == VK_NONE || t->has_at)
         return vk_next_recorded(run);
     uint64_t size = chunk_at(run->h, open->outside, open->offset, t->size);
     return vk_file_read(run, open->inode, open->offset, t->bytes, size);
