@@ -292,19 +292,21 @@ static int start_make(struct wet_rerun *rerun)
 
 /* ---- the replayee ---- */
 
-static int engine_make(struct wetdbg *wet)
+int wet_engine_new(struct wetdbg *wet, enum dbi_mode mode, struct rep_engine **out)
 {
     int *fds = calloc(wet->file_count + 1, sizeof(*fds));
+    bool is_interval = mode == DBI_COLLECT;
     int err = fds ? 0 : -ENOMEM;
     for (size_t i = 0; !err && i < wet->file_count; i++)
         err = wet_file_fd(wet, i, &fds[i]);
     if (!err) {
         fds[wet->file_count] = wet->space.fd;
-        struct rep_engine_setup setup = {.mode = DBI_COLLECT,
+        struct rep_engine_setup setup = {.mode = mode,
+                                         .probes = !is_interval,
                                          .spans = wet->spans,
                                          .span_count = wet->span_count,
                                          .files = fds,
-                                         .file_count = wet->file_count + 1,
+                                         .file_count = wet->file_count + is_interval,
                                          .cpuid = (const struct agt_cpuid *)wet->cpu_bytes.data,
                                          .cpuid_count =
                                              wet->cpu_bytes.size_bytes / sizeof(struct agt_cpuid),
@@ -314,12 +316,12 @@ static int engine_make(struct wetdbg *wet)
                                          .cpuid_is_here = wet->cpuid_is_here,
                                          .xcr0 = wet->xcr0,
                                          .processor = wet->processor,
-                                         .values = wet->collects_values,
+                                         .values = is_interval && wet->collects_values,
                                          .is_trusted = wet->is_trusted};
-        err = rep_engine_new(&setup, &wet->engine);
+        err = rep_engine_new(&setup, out);
     }
     if (!err)
-        rep_engine_watch(wet->engine, &wet->interrupted);
+        rep_engine_watch(*out, &wet->interrupted);
     free(fds);
     return err;
 }
@@ -639,7 +641,7 @@ static int prepare(struct wet_rerun *rerun)
     if (!err)
         err = start_make(rerun);
     if (!err && !wet->engine)
-        err = engine_make(wet);
+        err = wet_engine_new(wet, DBI_COLLECT, &wet->engine);
     return err;
 }
 

@@ -221,6 +221,10 @@ int wet_rerun_on(struct wet_rerun *rerun, uint64_t more);
  * again, cut elsewhere perhaps. The last one may end behind the interval. */
 int wet_rerun_pieces(struct wet_rerun *rerun, uint64_t piece, int (*fn)(void *arg));
 void wet_rerun_fini(struct wet_rerun *rerun);
+/* A replayee for intervals of the file (DBI_COLLECT), which has the space behind the last of its
+ * files, or one for the run as a whole (whole.c). */
+int wet_engine_new(struct wetdbg *wet, enum dbi_mode mode, struct rep_engine **out);
+
 /* Checked entries of an interval: calls back with each. */
 int wet_entries_read(struct wetdbg *wet, uint64_t k, bool is_to_run, struct wd_buf *out);
 

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "predicate_switch/answer.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "predicate_switch/entries.h"
+#include "predicate_switch/frame.h"
+#include <wetdbg/errors.h>
+
+#define SYSCALL_BYTES 2
+
+/* ---- memory ---- */
+
+static int memory_read(void *arg, uint64_t address, void *bytes, size_t size)
+{
+    size_t done = 0;
+    int err = rep_engine_read(arg, address, bytes, size, &done);
+    return err ? err : done == size ? 0 : -EFAULT;
+}
+
+struct vk_memory psw_memory(struct rep_engine *engine)
+{
+    return (struct vk_memory){.read = memory_read, .arg = engine};
+}
+
+/* ---- where tasks stand ---- */
+
+static int unresolved(struct psw_live *live, const char *reason)
+{
+    live->then = VK_THEN_UNRESOLVED;
+    snprintf(live->reason, sizeof(live->reason), "%s", reason);
+    return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "%s", live->reason);
+}
+
+/* A task as it is now, but for a call that it is in. */
+static int task_get(struct psw_live *live, uint32_t task, const struct agt_task **out)
+{
+    const struct agt_task *tasks;
+    uint32_t running;
+    if (task >= EVQ_TASKS_MAX)
+        return unresolved(live, "a thread that is not there");
+    int err = rep_engine_tasks(live->engine, &tasks, &running);
+    if (!err && !tasks[task].live)
+        err = unresolved(live, "a thread that is not there");
+    *out = &tasks[task];
+    return err;
+}
+
+/* ---- ops ---- */
+
+/* Ops of memory, and of tasks that begin: all that needs no registers of the running task. */
+static int op_append(struct psw_entry *entry, const struct vk_op *op)
+{
+    struct evq_op made = evq_op_range(EVQ_OP_ZERO, op->start, op->size);
+    switch (op->kind) {
+    case VK_OP_WRITE:
+        return psw_entry_write(entry, op->start, op->bytes, op->size);
+    case VK_OP_MAP:
+        made.op = EVQ_OP_MAP;
+        made.map.prot = (uint64_t)op->prot;
+        made.map.file = EVQ_FILE_NONE;
+        made.map.name = EVQ_NAME_NONE;
+        break;
+    case VK_OP_UNMAP:
+        made.op = EVQ_OP_UNMAP;
+        break;
+    case VK_OP_PROTECT:
+        made.op = EVQ_OP_PROTECT;
+        made.protect.prot = (uint64_t)op->prot;
+        break;
+    case VK_OP_REMAP:
+        made.op = EVQ_OP_REMAP;
+        made.remap.to = op->to;
+        made.remap.to_size = op->to_size;
+        made.remap.stays = op->stays;
+        break;
+    default: /* VK_OP_DISCARD */
+        break;
+    }
+    int err = psw_entry_op(entry, &made, NULL, 0);
+    bool has_bytes = op->kind == VK_OP_MAP || op->kind == VK_OP_DISCARD;
+    return err || !has_bytes ? err : psw_entry_write(entry, op->start, op->bytes, op->byte_count);
+}
+
+/* A new task begins where its parent's call does. */
+static int task_new_append(struct psw_live *live, struct psw_entry *entry, const struct vk_op *op)
+{
+    struct evq_op made = evq_op_new(EVQ_OP_TASK_NEW);
+    if (op->task >= VK_TASKS_MAX || op->from >= VK_TASKS_MAX || !live->tasks[op->from].is_in_call)
+        return unresolved(live, "a thread that begins without a call");
+    struct evq_regs regs = live->tasks[op->from].regs;
+    regs.r[EVQ_RAX] = 0;
+    if (op->stack)
+        regs.r[EVQ_RSP] = op->stack;
+    if (op->has_tls)
+        regs.r[EVQ_FS_BASE] = op->tls;
+    made.task_new.task = op->task;
+    made.task_new.tid = (uint64_t)op->tid;
+    return psw_entry_op(entry, &made, &regs, sizeof(regs));
+}
+
+/* The base of a segment changes, of a task that is in a call, or comes back from one: it is loaded
+ * then. */
+static int base_change(struct psw_live *live, const struct vk_op *op)
+{
+    if (op->task >= VK_TASKS_MAX)
+        return unresolved(live, "a thread that is not there");
+    live->tasks[op->task].regs.r[op->kind == VK_OP_FS_BASE ? EVQ_FS_BASE : EVQ_GS_BASE] = op->start;
+    return 0;
+}
+
+static int ops_append(struct psw_live *live, struct psw_entry *entry,
+                      const struct vk_outcome *outcome)
+{
+    int err = 0;
+    for (size_t i = 0; !err && i < outcome->op_count; i++) {
+        const struct vk_op *op = &outcome->ops[i];
+        if (op->kind == VK_OP_TASK_NEW)
+            err = task_new_append(live, entry, op);
+        else if (op->kind == VK_OP_FS_BASE || op->kind == VK_OP_GS_BASE)
+            err = base_change(live, op);
+        else if (op->kind != VK_OP_TASK_END)
+            err = op_append(entry, op);
+    }
+    return err;
+}
+
+/* Tasks that end do so first: what goes on then is another one. */
+static int ends_append(struct psw_live *live, const struct vk_outcome *outcome, struct wd_buf *out)
+{
+    int err = 0;
+    for (size_t i = 0; !err && i < outcome->op_count; i++) {
+        const struct vk_op *op = &outcome->ops[i];
+        if (op->kind != VK_OP_TASK_END)
+            continue;
+        if (op->task >= VK_TASKS_MAX)
+            return unresolved(live, "a thread that is not there");
+        live->tasks[op->task].is_in_call = false;
+        err = psw_task_exit(out, op->task, ++live->frame);
+    }
+    return err;
+}
+
+/* ---- what comes of an outcome ---- */
+
+/* With what a task goes on. */
+struct going_on {
+    struct evq_regs regs;
+    struct wd_buf xsave; /* vector state; empty: as it is */
+    bool loads;          /* it comes back from a call */
+};
+
+static int registers_find(struct psw_live *live, const struct vk_outcome *outcome,
+                          struct going_on *on)
+{
+    struct psw_waiting *waiting = &live->tasks[outcome->task];
+    const struct vk_memory memory = psw_memory(live->engine);
+    const struct agt_task *task;
+    if (!waiting->is_in_call) {
+        int err = task_get(live, outcome->task, &task);
+        if (!err)
+            on->regs = task->regs;
+        return err;
+    }
+    on->loads = outcome->returns || outcome->restarts || outcome->sigreturn;
+    on->regs = waiting->regs;
+    if (!on->loads)
+        return outcome->signal ? unresolved(live, "a handler that begins inside a call") : 0;
+    waiting->is_in_call = false;
+    if (outcome->sigreturn) {
+        struct psw_frame frame;
+        int err = psw_frame_take(&memory, &waiting->regs, &frame);
+        on->regs = frame.regs;
+        on->xsave = frame.xsave;
+        return err == -EFAULT ? unresolved(live, "rt_sigreturn: a frame that is none") : err;
+    }
+    on->regs.r[EVQ_RAX] = (uint64_t)outcome->result;
+    if (outcome->restarts)
+        on->regs.r[EVQ_RIP] -= SYSCALL_BYTES;
+    return 0;
+}
+
+static int xstate_append(struct psw_entry *entry, const struct wd_buf *image)
+{
+    struct evq_op op = evq_op_new(EVQ_OP_XSTATE);
+    op.xstate.size = image->size_bytes;
+    return psw_entry_op(entry, &op, image->data, image->size_bytes);
+}
+
+/* The entry in which the ops happen: the end of the call that outcome->task comes back from, or one
+ * of its own. */
+static int answer_append(struct psw_live *live, const struct vk_outcome *outcome,
+                         struct going_on *on, struct wd_buf *out)
+{
+    int number = (int)live->tasks[outcome->task].regs.r[EVQ_ORIG_RAX];
+    struct evq_entry head = {.kind = on->loads ? EVQ_SYSCALL_EXIT : EVQ_OPS,
+                             .task = outcome->task,
+                             .frame = ++live->frame,
+                             .number = on->loads ? number : 0};
+    struct psw_entry entry;
+    if (!on->loads && !outcome->op_count && outcome->task == rep_engine_running(live->engine))
+        return 0;
+    int err = psw_entry_begin(&entry, out, &head, NULL, 0);
+    if (!err)
+        err = ops_append(live, &entry, outcome);
+    if (!err && on->loads && outcome->sigreturn)
+        err = xstate_append(&entry, &on->xsave);
+    if (!err && on->loads) {
+        on->regs.r[EVQ_FS_BASE] = live->tasks[outcome->task].regs.r[EVQ_FS_BASE];
+        on->regs.r[EVQ_GS_BASE] = live->tasks[outcome->task].regs.r[EVQ_GS_BASE];
+        err = psw_entry_load(&entry, &on->regs);
+    }
+    if (!err)
+        psw_entry_end(&entry);
+    return err;
+}
+
+/* The processor's own words on a fault. */
+static void fault_describe(const struct rep_met *met, struct psw_interrupted *interrupted)
+{
+    static const uint8_t trapnos[] = {
+        [SIGSEGV] = 14, [SIGBUS] = 14, [SIGFPE] = 0, [SIGILL] = 6, [SIGTRAP] = 3};
+    size_t number = met->signo > 0 ? (size_t)met->signo : 0;
+    interrupted->trapno = number < sizeof(trapnos) ? trapnos[number] : 0;
+    if (interrupted->trapno == 14 && met->code == 0x80 /* SI_KERNEL */) {
+        interrupted->trapno = 13;
+        return;
+    }
+    interrupted->address = met->address;
+    interrupted->err = interrupted->trapno == 14 ? 4 | (met->code == SEGV_ACCERR) : 0;
+}
+
+/* Enters a handler, at whose first instruction the task then is. */
+static int handler_append(struct psw_live *live, const struct vk_outcome *outcome,
+                          const struct rep_met *met, struct going_on *on, struct wd_buf *out)
+{
+    const struct agt_task *task = NULL;
+    struct psw_interrupted interrupted = {.regs = on->regs};
+    struct psw_entry entry;
+    struct psw_frame frame;
+    int err = task_get(live, outcome->task, &task);
+    if (err)
+        return err;
+    interrupted.xsave = on->xsave.size_bytes ? on->xsave.data : task->xsave;
+    if (outcome->signal->is_fault && met)
+        fault_describe(met, &interrupted);
+    struct evq_entry head = {.kind = EVQ_OPS,
+                             .task = outcome->task,
+                             .frame = ++live->frame,
+                             .number = outcome->signal->number};
+    err = psw_frame_make(outcome->signal, &interrupted, &frame);
+    if (!err)
+        err = psw_entry_begin(&entry, out, &head, NULL, 0);
+    if (!err)
+        err = psw_entry_write(&entry, frame.address, frame.bytes.data, frame.bytes.size_bytes);
+    if (!err)
+        err = xstate_append(&entry, &frame.xsave);
+    if (!err)
+        err = psw_entry_load(&entry, &frame.regs);
+    if (!err)
+        psw_entry_end(&entry);
+    on->regs = frame.regs;
+    wd_buf_fini(&on->xsave);
+    on->xsave = frame.xsave;
+    wd_buf_fini(&frame.bytes);
+    return err;
+}
+
+/* 0 if the run goes on, or comes to its end. */
+static int then_check(struct psw_live *live, const struct vk_outcome *outcome)
+{
+    live->until = outcome->until;
+    if (outcome->task >= VK_TASKS_MAX)
+        return unresolved(live, "a thread that is not there");
+    if (outcome->then == VK_THEN_RUN || outcome->then == VK_THEN_END)
+        return 0;
+    int err = unresolved(live, outcome->reason ? outcome->reason : "");
+    live->then = outcome->then;
+    return err;
+}
+
+/* Once a handler has its frame, more signals may wait. */
+static int signals_append(struct psw_live *live, struct vk_outcome *outcome,
+                          const struct rep_met *met, struct going_on *on, struct wd_buf *out)
+{
+    const struct vk_memory memory = psw_memory(live->engine);
+    int err = 0;
+    on->loads = false;
+    while (!err && outcome->then == VK_THEN_RUN && outcome->signal) {
+        err = handler_append(live, outcome, met, on, out);
+        if (!err)
+            err = vk_entered(live->kernel, rep_engine_time(live->engine), &memory, outcome);
+        if (!err)
+            err = then_check(live, outcome);
+        if (!err)
+            err = answer_append(live, outcome, on, out);
+    }
+    return err;
+}
+
+static int end_append(struct psw_live *live, const struct vk_outcome *outcome, struct wd_buf *out)
+{
+    live->then = outcome->then;
+    live->status = outcome->status;
+    return psw_run_end(out, outcome->task, ++live->frame);
+}
+
+static int outcome_append(struct psw_live *live, const struct vk_outcome *first,
+                          const struct rep_met *met, struct wd_buf *out)
+{
+    struct vk_outcome outcome = *first;
+    struct going_on on = {0};
+    int err = then_check(live, &outcome);
+    if (!err)
+        err = ends_append(live, &outcome, out);
+    if (!err && outcome.then == VK_THEN_RUN)
+        err = registers_find(live, &outcome, &on);
+    if (!err && outcome.then == VK_THEN_RUN)
+        err = answer_append(live, &outcome, &on, out);
+    if (!err)
+        err = signals_append(live, &outcome, met, &on, out);
+    if (!err && outcome.then == VK_THEN_END)
+        err = end_append(live, &outcome, out);
+    wd_buf_fini(&on.xsave);
+    return err;
+}
+
+/* ---- what the program comes to ---- */
+
+static int call_answer(struct psw_live *live, const struct rep_met *met, struct wd_buf *out)
+{
+    const struct evq_regs *regs = &met->regs;
+    const struct vk_memory memory = psw_memory(live->engine);
+    struct vk_call call = {.when = met->time,
+                           .task = met->task,
+                           .number = (int32_t)regs->r[EVQ_ORIG_RAX],
+                           .args = {regs->r[EVQ_RDI], regs->r[EVQ_RSI], regs->r[EVQ_RDX],
+                                    regs->r[EVQ_R10], regs->r[EVQ_R8], regs->r[EVQ_R9]},
+                           .stack = regs->r[EVQ_RSP]};
+    struct vk_outcome outcome;
+    live->tasks[met->task] = (struct psw_waiting){.is_in_call = true, .regs = *regs};
+    int err = psw_call_enter(out, met->task, ++live->frame, regs);
+    if (!err)
+        err = vk_call(live->kernel, &call, &memory, &outcome);
+    return err ? err : outcome_append(live, &outcome, met, out);
+}
+
+static int fault_answer(struct psw_live *live, const struct rep_met *met, struct wd_buf *out)
+{
+    const struct vk_memory memory = psw_memory(live->engine);
+    struct vk_outcome outcome;
+    int err = psw_fault(out, ++live->frame, met);
+    if (!err)
+        err = vk_fault(live->kernel, met->time, met->task, met->signo, (int)met->code, met->address,
+                       &memory, &outcome);
+    return err ? err : outcome_append(live, &outcome, met, out);
+}
+
+/* cpuid was an event where it was recorded: its answers are known. */
+static int cpuid_answer(struct psw_live *live, const struct rep_met *met, struct evq_regs *regs)
+{
+    struct agt_cpuid answer;
+    uint32_t leaf = (uint32_t)met->regs.r[EVQ_RAX], subleaf = (uint32_t)met->regs.r[EVQ_RCX];
+    if (wet_whole_cpuid(live->wet, leaf, subleaf, &answer))
+        return unresolved(live, "cpuid: the recording has no answer");
+    regs->r[EVQ_RAX] = answer.eax;
+    regs->r[EVQ_RBX] = answer.ebx;
+    regs->r[EVQ_RCX] = answer.ecx;
+    regs->r[EVQ_RDX] = answer.edx;
+    return 0;
+}
+
+static int trap_answer(struct psw_live *live, const struct rep_met *met, struct wd_buf *out)
+{
+    struct evq_regs regs = met->regs;
+    if (met->trap == AGT_EXIT_CPUID) {
+        int err = cpuid_answer(live, met, &regs);
+        return err ? err : psw_trap(out, met->task, ++live->frame, &met->regs, &regs);
+    }
+    uint64_t counter = vk_counter(live->kernel, met->time);
+    regs.r[EVQ_RAX] = (uint32_t)counter;
+    regs.r[EVQ_RDX] = counter >> 32;
+    if (met->trap == AGT_EXIT_RDTSCP)
+        regs.r[EVQ_RCX] = wet_whole_processor(live->wet);
+    return psw_trap(out, met->task, ++live->frame, &met->regs, &regs);
+}
+
+static int live_met(void *arg, const struct rep_met *met, struct wd_buf *out)
+{
+    struct psw_live *live = arg;
+    size_t before = out->size_bytes;
+    int err = met->kind == EVQ_SYSCALL_ENTER ? call_answer(live, met, out)
+              : met->kind == EVQ_TRAP        ? trap_answer(live, met, out)
+                                             : fault_answer(live, met, out);
+    if (!err && live->kept)
+        err = wd_buf_append(live->kept, out->data + before, out->size_bytes - before);
+    return err;
+}
+
+/* ---- what comes by itself ---- */
+
+/* A tick: the event is one of the running task, where it stands. */
+static int tick(struct psw_live *live)
+{
+    const struct vk_memory memory = psw_memory(live->engine);
+    uint32_t running = rep_engine_running(live->engine);
+    const struct agt_task *task;
+    struct vk_outcome outcome;
+    struct psw_entry entry;
+    uint64_t now = rep_engine_time(live->engine);
+    int err = task_get(live, running, &task);
+    if (err)
+        return err;
+    struct evq_regs regs = task->regs;
+    err = vk_tick(live->kernel, now, &memory, &outcome);
+    if (!err)
+        err = psw_place_begin(&entry, &live->first, running, ++live->frame,
+                              outcome.signal ? outcome.signal->number : 0, now, &regs);
+    if (err)
+        return err;
+    psw_entry_end(&entry);
+    return outcome_append(live, &outcome, NULL, &live->first);
+}
+
+static int live_next(void *arg, struct wd_buf *out)
+{
+    struct psw_live *live = arg;
+    struct wd_buf *first = &live->first;
+    if (!first->size_bytes)
+        return 0;
+    int err = wd_buf_append(out, first->data, first->size_bytes);
+    if (!err && live->kept)
+        err = wd_buf_append(live->kept, first->data, first->size_bytes);
+    first->size_bytes = 0;
+    return err ? err : 1;
+}
+
+/* The registers of the calls that tasks are in where the run goes on. */
+static int waiting_find(struct psw_live *live, const bool is_in_call[VK_TASKS_MAX])
+{
+    const struct agt_task *tasks;
+    uint32_t running;
+    int err = rep_engine_tasks(live->engine, &tasks, &running);
+    for (uint32_t i = 0; !err && i < EVQ_TASKS_MAX; i++) {
+        live->tasks[i].is_in_call = tasks[i].live && is_in_call[i];
+        if (tasks[i].live)
+            live->tasks[i].regs = tasks[i].regs;
+    }
+    return err;
+}
+
+int psw_live_begin(struct psw_live *live, const bool is_in_call[VK_TASKS_MAX])
+{
+    struct vk_outcome outcome;
+    live->tasks = calloc(VK_TASKS_MAX, sizeof(*live->tasks));
+    if (!live->tasks)
+        return -ENOMEM;
+    int err = waiting_find(live, is_in_call);
+    if (!err)
+        err = vk_kernel_live(live->kernel, rep_engine_time(live->engine) + 1,
+                             rep_engine_running(live->engine), &outcome);
+    return err ? err : outcome_append(live, &outcome, NULL, &live->first);
+}
+
+void psw_live_fini(struct psw_live *live)
+{
+    wd_buf_fini(&live->first);
+    free(live->tasks);
+}
+
+int psw_live_run(struct psw_live *live, uint64_t limit)
+{
+    struct rep_source source = {.next = live_next, .met = live_met, .arg = live};
+    uint64_t now = rep_engine_time(live->engine), end = now + limit;
+    enum rep_stop why = REP_STOP_TIME;
+    int err = 0;
+    while (!err && why == REP_STOP_TIME && now < end) {
+        uint64_t next = live->until < end ? live->until : end;
+        err = next > now ? rep_engine_run(live->engine, &source, next - now, false, &why) : 0;
+        now = rep_engine_time(live->engine);
+        if (!err && why == REP_STOP_TIME && now >= live->until)
+            err = tick(live);
+    }
+    return live->then == VK_THEN_RUN || live->then == VK_THEN_END ? err : 0;
+}

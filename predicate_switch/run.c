@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "predicate_switch/run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predicate_switch/answer.h"
+#include "predicate_switch/compare.h"
+#include "predicate_switch/entries.h"
+#include "predicate_switch/tell.h"
+#include "recorder/insn/insn.h"
+#include "recorder/insn/insn_eval.h"
+#include "wet/whole.h"
+#include <wetdbg/errors.h>
+
+#define LIMIT_TIMES 10 /* the recorded run, if no limit is given */
+
+struct psw_session {
+    struct wetdbg *wet;
+    struct rep_engine *engine;
+    struct psw_told told;
+    /* where the recorded run stands */
+    struct vk_kernel *kernel;
+    uint64_t k; /* interval whose entries come next */
+    bool is_in_call[VK_TASKS_MAX];
+    uint64_t frame; /* of the last event that was taken */
+    bool has_begun;
+};
+
+/* ---- life ---- */
+
+int psw_session_open(struct wetdbg *wet, const struct psw_surroundings *where,
+                     struct psw_session **out)
+{
+    struct psw_session *session = calloc(1, sizeof(*session));
+    if (!session)
+        return -ENOMEM;
+    session->wet = wet;
+    int err = wet_whole_engine(wet, &session->engine);
+    if (!err)
+        err = psw_tell(wet, session->engine, where, &session->told);
+    if (!err)
+        err = rep_engine_reset(session->engine);
+    if (!err)
+        err = vk_kernel_new(session->told.history, &session->kernel);
+    if (err) {
+        psw_session_close(session);
+        return err;
+    }
+    *out = session;
+    return 0;
+}
+
+void psw_session_close(struct psw_session *session)
+{
+    if (!session)
+        return;
+    if (session->kernel)
+        vk_kernel_free(session->kernel);
+    rep_engine_free(session->engine);
+    psw_told_fini(&session->told);
+    free(session);
+}
+
+const struct vk_history *psw_session_history(const struct psw_session *session)
+{
+    return session->told.history;
+}
+
+/* ---- the recorded run ---- */
+
+static int recorded_next(void *arg, struct wd_buf *out)
+{
+    struct psw_session *session = arg;
+    if (session->k >= wetdbg_get_info(session->wet)->intervals)
+        return 0;
+    int err = wet_whole_entries(session->wet, session->k++, out);
+    return err ? err : 1;
+}
+
+static int recorded_taken(void *arg, const struct evq_entry *entry, uint64_t time,
+                          uint64_t ring_bytes)
+{
+    struct psw_session *session = arg;
+    (void)time;
+    (void)ring_bytes;
+    session->frame = entry->frame;
+    if (entry->kind == EVQ_SYSCALL_ENTER || entry->kind == EVQ_SYSCALL_EXIT)
+        session->is_in_call[entry->task] = entry->kind == EVQ_SYSCALL_ENTER;
+    else if (entry->kind == EVQ_TASK_EXIT)
+        session->is_in_call[entry->task] = false;
+    return 0;
+}
+
+static int begin_again(struct psw_session *session)
+{
+    session->k = session->frame = 0;
+    session->has_begun = false;
+    memset(session->is_in_call, 0, sizeof(session->is_in_call));
+    vk_kernel_free(session->kernel);
+    session->kernel = NULL;
+    int err = rep_engine_reset(session->engine);
+    return err ? err : vk_kernel_new(session->told.history, &session->kernel);
+}
+
+/* Has the recorded run stand just before instruction `time`. */
+static int stand_at(struct psw_session *session, wetdbg_time time)
+{
+    struct rep_source source = {.next = recorded_next, .taken = recorded_taken, .arg = session};
+    uint64_t goal = time - 1, now = rep_engine_time(session->engine);
+    enum rep_stop why;
+    int err = session->has_begun && now > goal ? begin_again(session) : 0;
+    while (!err && (!session->has_begun || rep_engine_time(session->engine) != goal)) {
+        session->has_begun = true;
+        now = rep_engine_time(session->engine);
+        err = rep_engine_run(session->engine, &source, goal - now, true, &why);
+        if (err == -EAGAIN)
+            err = begin_again(session);
+        else if (!err && rep_engine_time(session->engine) != goal)
+            err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the run ends before instruction %llu",
+                              (unsigned long long)time);
+    }
+    return err ? err : vk_kernel_advance(session->kernel, time);
+}
+
+/* ---- changes ---- */
+
+/* The running task's registers; its index in *task. */
+static int regs_get(struct rep_engine *engine, struct evq_regs *regs, uint32_t *task)
+{
+    const struct agt_task *tasks;
+    int err = rep_engine_tasks(engine, &tasks, task);
+    if (!err)
+        *regs = tasks[*task].regs;
+    return err;
+}
+
+/* An event of now, that loads these registers. */
+static int load_append(struct psw_live *live, const struct evq_regs *regs)
+{
+    struct psw_entry entry;
+    struct evq_regs now;
+    uint32_t task;
+    int err = regs_get(live->engine, &now, &task);
+    if (!err)
+        err = psw_place_begin(&entry, &live->first, task, ++live->frame, 0,
+                              rep_engine_time(live->engine), &now);
+    if (!err)
+        err = psw_entry_load(&entry, regs);
+    if (!err)
+        psw_entry_end(&entry);
+    return err;
+}
+
+/* Flags and rcx with which the condition does not hold if it does, and the other way round. */
+static bool condition_invert(unsigned condition, uint64_t *flags, uint64_t *rcx)
+{
+    bool holds = ins_condition_holds(condition, *flags, *rcx);
+    uint64_t used = ins_condition_flags(condition), tried = 0;
+    do {
+        for (uint64_t count = 0; count < 4; count++) {
+            uint64_t other_flags = (*flags & ~used) | tried, other_rcx = count < 3 ? count : *rcx;
+            if (ins_condition_holds(condition, other_flags, other_rcx) == holds)
+                continue;
+            *flags = other_flags;
+            *rcx = condition < INS_COND_RCXZ ? *rcx : other_rcx;
+            return true;
+        }
+        tried = (tried - used) & used; /* the next subset */
+    } while (tried);
+    return false;
+}
+
+static int not_conditional(struct psw_session *session, uint64_t pc)
+{
+    (void)session;
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                       "the instruction at %#llx has no condition that could be switched",
+                       (unsigned long long)pc);
+}
+
+/* The instruction that the engine stands at. */
+static int insn_get(struct rep_engine *engine, uint64_t pc, struct ins_info *info)
+{
+    uint8_t code[15];
+    size_t done = 0;
+    int err = rep_engine_read(engine, pc, code, sizeof(code), &done);
+    return err ? err : ins_decode(code, done, pc, info);
+}
+
+static int live_first(void *arg, struct wd_buf *out)
+{
+    struct psw_live *live = arg;
+    int err = wd_buf_append(out, live->first.data, live->first.size_bytes);
+    if (!err && live->kept)
+        err = wd_buf_append(live->kept, live->first.data, live->first.size_bytes);
+    bool has_some = live->first.size_bytes > 0;
+    live->first.size_bytes = 0;
+    return err ? err : has_some;
+}
+
+static int met_nothing(void *arg, const struct rep_met *met, struct wd_buf *out)
+{
+    (void)arg;
+    (void)out;
+    return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "the instruction at %#llx faults",
+                       (unsigned long long)met->regs.r[EVQ_RIP]);
+}
+
+/* Executes the instruction that the branch stands at, with what the live run begins with. */
+static int step(struct psw_live *live)
+{
+    struct rep_source source = {.next = live_first, .met = met_nothing, .arg = live};
+    enum rep_stop why;
+    return rep_engine_run(live->engine, &source, 1, true, &why);
+}
+
+/* The instruction does the other thing, since the condition is another one while it runs. */
+static int switch_make(struct psw_session *session, struct psw_live *live)
+{
+    struct evq_regs regs, altered, after;
+    struct ins_info info;
+    uint32_t task;
+    int err = regs_get(live->engine, &regs, &task);
+    if (!err)
+        err = insn_get(live->engine, regs.r[EVQ_RIP], &info);
+    if (err)
+        return err;
+    altered = regs;
+    if (info.condition == INS_COND_NONE ||
+        !condition_invert(info.condition, &altered.r[EVQ_EFLAGS], &altered.r[EVQ_RCX]))
+        return not_conditional(session, regs.r[EVQ_RIP]);
+    err = load_append(live, &altered);
+    if (!err)
+        err = step(live);
+    if (!err)
+        err = regs_get(live->engine, &after, &task);
+    if (err)
+        return err;
+    after.r[EVQ_EFLAGS] = regs.r[EVQ_EFLAGS];
+    if (info.condition >= INS_COND_RCXZ)
+        after.r[EVQ_RCX] += regs.r[EVQ_RCX] - altered.r[EVQ_RCX];
+    return load_append(live, &after);
+}
+
+static int jump_make(struct psw_live *live, uint64_t target)
+{
+    struct evq_regs regs;
+    uint32_t task;
+    int err = step(live);
+    if (!err)
+        err = regs_get(live->engine, &regs, &task);
+    regs.r[EVQ_RIP] = target;
+    return err ? err : load_append(live, &regs);
+}
+
+static int set_make(struct psw_live *live, const struct psw_change *change)
+{
+    struct evq_regs regs, now;
+    struct psw_entry entry;
+    uint32_t task;
+    int err = regs_get(live->engine, &now, &task);
+    regs = now;
+    for (unsigned i = 0; i < EVQ_REG_COUNT; i++) {
+        if (change->regs_mask >> i & 1)
+            regs.r[i] = change->regs.r[i];
+    }
+    if (!err)
+        err = psw_place_begin(&entry, &live->first, task, ++live->frame, 0, change->time - 1, &now);
+    for (size_t i = 0; !err && i < change->write_count; i++)
+        err = psw_entry_write(&entry, change->writes[i].address, change->writes[i].bytes,
+                              change->writes[i].size);
+    if (!err)
+        err = psw_entry_load(&entry, &regs);
+    if (!err)
+        psw_entry_end(&entry);
+    return err;
+}
+
+static int change_make(struct psw_session *session, struct psw_live *live,
+                       const struct psw_change *change)
+{
+    switch (change->kind) {
+    case PSW_SWITCH:
+        return switch_make(session, live);
+    case PSW_JUMP:
+        return jump_make(live, change->target);
+    case PSW_SET:
+        return set_make(live, change);
+    default:
+        return 0;
+    }
+}
+
+/* ---- a run ---- */
+
+struct watching {
+    const struct psw_settings *settings;
+    struct psw_compare compare;
+    uint64_t outputs;
+};
+
+static int output_take(void *arg, const struct vk_output *output)
+{
+    struct watching *watching = arg;
+    watching->outputs++;
+    psw_compare_put(&watching->compare, output->fd, output->bytes, output->size);
+    if (watching->settings->stops_at_difference && watching->compare.difference.is_there)
+        return 1;
+    return watching->settings->output ? watching->settings->output(watching->settings->arg, output)
+                                      : 0;
+}
+
+static void result_take(const struct psw_live *live, int err, struct psw_result *result)
+{
+    static const enum psw_end ends[] = {[VK_THEN_RUN] = PSW_LIMIT,
+                                        [VK_THEN_END] = PSW_EXIT,
+                                        [VK_THEN_HANGS] = PSW_HANGS,
+                                        [VK_THEN_UNRESOLVED] = PSW_UNRESOLVED,
+                                        [VK_THEN_STOPPED] = PSW_STOPPED};
+    result->end = ends[live->then];
+    result->status = live->status;
+    result->instructions = rep_engine_time(live->engine);
+    snprintf(result->reason, sizeof(result->reason), "%s", live->reason);
+    if (result->end == PSW_LIMIT)
+        snprintf(result->reason, sizeof(result->reason), "limit of instructions");
+    if (!err)
+        return;
+    result->end = PSW_UNRESOLVED;
+    snprintf(result->reason, sizeof(result->reason), "%s", wetdbg_error(err));
+}
+
+/* Errors that are about this run only. */
+static bool is_runs_own(int err)
+{
+    return err == -WETDBG_ERR_UNSUPPORTED || err == -WETDBG_ERR_DIVERGED ||
+           err == -WETDBG_ERR_CORRUPT || err == -WETDBG_ERR_MACHINE || err == -EAGAIN;
+}
+
+/* In the branch. */
+static int live_run(struct psw_session *session, struct psw_live *live,
+                    const struct psw_change *change, const struct psw_settings *settings,
+                    struct psw_result *result)
+{
+    uint64_t limit = settings->instructions;
+    if (!limit)
+        limit = LIMIT_TIMES * wetdbg_get_info(session->wet)->instructions;
+    int err = change_make(session, live, change);
+    if (!err)
+        err = vk_kernel_advance(live->kernel, rep_engine_time(live->engine) + 1);
+    if (!err)
+        err = psw_live_begin(live, session->is_in_call);
+    if (!err)
+        err = psw_live_run(live, limit);
+    result_take(live, err, result);
+    return is_runs_own(err) ? 0 : err;
+}
+
+int psw_run(struct psw_session *session, const struct psw_change *change,
+            const struct psw_settings *settings, struct psw_result *result)
+{
+    struct psw_live live = {.engine = session->engine, .wet = session->wet, .kept = settings->kept};
+    struct watching watching = {.settings = settings};
+    *result = (struct psw_result){0};
+    if (!change->time || change->time > wetdbg_get_info(session->wet)->last_time)
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "there is no instruction %llu",
+                           (unsigned long long)change->time);
+    int err = stand_at(session, change->time);
+    if (!err)
+        err = vk_kernel_clone(session->kernel, &live.kernel);
+    if (!err)
+        err = rep_engine_branch(session->engine);
+    if (!err) {
+        live.frame = session->frame;
+        psw_compare_begin(&watching.compare, &session->told, change->time);
+        vk_kernel_on_output(live.kernel, output_take, &watching);
+        err = live_run(session, &live, change, settings, result);
+        int end = rep_engine_branch_end(session->engine);
+        err = err ? err : end;
+    }
+    if (result->end == PSW_EXIT)
+        psw_compare_end(&watching.compare);
+    result->difference = watching.compare.difference;
+    result->outputs = watching.outputs;
+    psw_live_fini(&live);
+    if (live.kernel)
+        vk_kernel_free(live.kernel);
+    return err;
+}

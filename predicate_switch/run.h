@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Runs of a recorded program that go on differently from some time on.
+ *
+ * A session has one process in which the recorded run passes, forwards (a time before the last one
+ * begins it again); at the time of a change a copy of it goes on live, with the change, and ends.
+ * So whoever has many changes makes them in the order of their times.
+ */
+#ifndef PREDICATE_SWITCH_RUN_H
+#define PREDICATE_SWITCH_RUN_H
+
+#include <stdbool.h>
+
+#include "common/buf.h"
+#include "predicate_switch/kernel/vk.h"
+#include "recorder/event/queue.h"
+#include <wetdbg/wet.h>
+
+struct psw_session;
+
+/* What a .wet does not tell of where its program was run. */
+struct psw_surroundings {
+    const char *cwd;     /* working directory where it began; NULL: not known */
+    int64_t disk_before; /* as in struct vk_start */
+};
+
+/* Reads what the run's calls did, which takes a replay. `wet` lives longer. Errors: those of
+ * wet_whole_engine() and of replay; -WETDBG_ERR_CORRUPT if the events make no sense. */
+int psw_session_open(struct wetdbg *wet, const struct psw_surroundings *where,
+                     struct psw_session **out);
+void psw_session_close(struct psw_session *session); /* NULL is fine */
+
+/* How the recorded calls compare with the model's answers. */
+const struct vk_history *psw_session_history(const struct psw_session *session);
+
+enum psw_change_kind {
+    PSW_NOTHING, /* goes on as it was */
+    PSW_SWITCH,  /* the conditional instruction at `time` (jcc, cmov, setcc) does the other thing */
+    PSW_JUMP,    /* behind the instruction at `time` the run goes on at `target` */
+    PSW_SET,     /* the state at `time` gets other registers and memory */
+};
+
+struct psw_write {
+    uint64_t address, size;
+    const uint8_t *bytes;
+};
+
+struct psw_change {
+    enum psw_change_kind kind;
+    wetdbg_time time;   /* 1 to the run's last time */
+    uint64_t target;    /* PSW_JUMP */
+    uint32_t regs_mask; /* PSW_SET: which of `regs` (EVQ_BIT) */
+    struct evq_regs regs;
+    const struct psw_write *writes;
+    size_t write_count;
+};
+
+/* What ended a run. */
+enum psw_end {
+    PSW_EXIT,       /* the process has ended: `status` */
+    PSW_UNRESOLVED, /* `reason` */
+    PSW_HANGS,      /* all its threads wait for ever: `reason` */
+    PSW_STOPPED,    /* by the callback */
+    PSW_LIMIT,      /* the instructions that it was given: unresolved, too */
+};
+
+/* The first difference to what was recorded; bytes that are missing at the end, or too many, are
+ * one. */
+struct psw_difference {
+    bool is_there;
+    int fd;
+    uint64_t offset; /* in all that the run put out there */
+};
+
+struct psw_result {
+    enum psw_end end;
+    int status; /* as waitpid() gives it */
+    char reason[256];
+    uint64_t instructions; /* of the whole run */
+    uint64_t outputs;      /* calls that put something out, since the change */
+    struct psw_difference difference;
+    wetdbg_time leaves; /* the instruction at which the path differs first, if it is known; or 0 */
+};
+
+struct psw_settings {
+    uint64_t instructions; /* at most so many behind the change; 0: 10 times the recorded run */
+    vk_output_fn output;   /* told of what is put out; not 0 ends the run. NULL: nobody is */
+    void *arg;
+    bool stops_at_difference; /* PSW_STOPPED where the output differs */
+    struct wd_buf *kept;      /* gets the live run's entries; NULL: nobody wants them */
+};
+
+/*
+ * Goes on differently from change->time on. 0, also for runs that are unresolved; or
+ * -WETDBG_ERR_NOT_FOUND (there is no such time, or nothing there that could be switched),
+ * -WETDBG_ERR_INTERRUPTED, -ENOMEM, -WETDBG_ERR_MACHINE, and what a replay can give: after these
+ * four only psw_session_close() is allowed.
+ */
+int psw_run(struct psw_session *session, const struct psw_change *change,
+            const struct psw_settings *settings, struct psw_result *result);
+
+#endif

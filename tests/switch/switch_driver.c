@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * switch_driver FILE.wet model              how the virtual kernel's answers differ from those recorded
+ * switch_driver FILE.wet unchanged N SEED   goes on unchanged at N times
+ * switch_driver FILE.wet at TIME            goes on unchanged at that time
+ * switch_driver FILE.wet switch TIME        with the condition there the other way round
+ *
+ * A line for each run, for scripts.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "predicate_switch/run.h"
+#include <wetdbg/errors.h>
+
+static const char *const ends[] = {"exit", "unresolved", "hangs", "stopped", "limit"};
+
+static int run_one(struct psw_session *session, enum psw_change_kind kind, wetdbg_time time)
+{
+    struct psw_change change = {.kind = kind, .time = time};
+    struct psw_settings settings = {0};
+    struct psw_result result;
+    double start = wd_seconds();
+    int err = psw_run(session, &change, &settings, &result);
+    if (err)
+        return err;
+    printf("time=%llu end=%s status=%#x instructions=%llu outputs=%llu differs=%d", //
+           (unsigned long long)time, ends[result.end], result.status,
+           (unsigned long long)result.instructions, (unsigned long long)result.outputs,
+           result.difference.is_there);
+    if (result.difference.is_there)
+        printf(" fd=%d offset=%llu", result.difference.fd,
+               (unsigned long long)result.difference.offset);
+    printf(" ms=%.2f reason=%s\n", 1000 * (wd_seconds() - start), result.reason);
+    return 0;
+}
+
+static int time_compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int run_unchanged(struct psw_session *session, struct wetdbg *wet, unsigned count,
+                         uint64_t seed)
+{
+    uint64_t *times = calloc(count + 1, sizeof(*times)), last = wetdbg_get_info(wet)->last_time;
+    int err = 0;
+    for (unsigned i = 0; i < count; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        times[i] = 1 + (seed >> 16) % last;
+    }
+    qsort(times, count, sizeof(*times), time_compare);
+    for (unsigned i = 0; i < count && !err; i++)
+        err = run_one(session, PSW_NOTHING, times[i]);
+    free(times);
+    return err;
+}
+
+static void difference_print(void *arg, const struct vk_difference *difference)
+{
+    enum vk_modelled how;
+    const char *why;
+    (void)arg;
+    printf("when=%llu call=%s recorded=%lld model=%lld %s%s\n",
+           (unsigned long long)difference->when, vk_call_name(difference->number, &how, &why),
+           (long long)difference->recorded, (long long)difference->model,
+           difference->is_unknown ? "unknown: " : "", difference->text ? difference->text : "");
+}
+
+static void model_print(const struct psw_session *session)
+{
+    const struct vk_history *history = psw_session_history(session);
+    struct vk_score score = vk_history_score(history);
+    vk_history_differences(history, difference_print, NULL);
+    printf("calls=%llu equal=%llu unknown=%llu different=%llu\n", (unsigned long long)score.calls,
+           (unsigned long long)score.equal, (unsigned long long)score.unknown,
+           (unsigned long long)score.different);
+}
+
+static int command_run(struct psw_session *session, struct wetdbg *wet, int argc, char **argv)
+{
+    const char *command = argv[2];
+    uint64_t first = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
+    printf("run status=%#x instructions=%llu\n", info->wait_status,
+           (unsigned long long)info->instructions);
+    if (!strcmp(command, "model"))
+        model_print(session);
+    else if (!strcmp(command, "unchanged"))
+        return run_unchanged(session, wet, (unsigned)first,
+                             argc > 4 ? strtoull(argv[4], NULL, 0) : 1);
+    else
+        return run_one(session, !strcmp(command, "switch") ? PSW_SWITCH : PSW_NOTHING, first);
+    return 0;
+}
+
+/* The program was recorded in this directory, and nothing has changed since the file was made. */
+static int session_open(const char *path, struct wetdbg *wet, struct psw_session **out)
+{
+    char cwd[4096];
+    struct stat st;
+    struct psw_surroundings where = {.cwd = getcwd(cwd, sizeof(cwd))};
+    if (!stat(path, &st))
+        where.disk_before = st.st_mtime;
+    return psw_session_open(wet, &where, out);
+}
+
+int main(int argc, char **argv)
+{
+    struct wetdbg *wet = NULL;
+    struct psw_session *session = NULL;
+    if (argc < 3)
+        return 2;
+    double start = wd_seconds();
+    int err = wetdbg_open(argv[1], &wet);
+    if (!err)
+        wetdbg_trust(wet);
+    if (!err)
+        err = session_open(argv[1], wet, &session);
+    if (!err) {
+        printf("session seconds=%.3f\n", wd_seconds() - start);
+        err = command_run(session, wet, argc, argv);
+    }
+    if (err)
+        fprintf(stderr, "error: %s\n", wetdbg_error(err));
+    psw_session_close(session);
+    wetdbg_close(wet);
+    return err ? 1 : 0;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "wet/whole.h"
+
+#include "wet/query/wet_priv.h"
+#include <wetdbg/errors.h>
+
+int wet_whole_engine(struct wetdbg *wet, struct rep_engine **out)
+{
+    if (wet->info.is_window)
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "%s holds a window of the run only: to go on differently takes all "
+                           "from its first instruction on",
+                           wet_store_path(wet->store));
+    return wet_engine_new(wet, DBI_PLAIN, out);
+}
+
+int wet_whole_entries(struct wetdbg *wet, uint64_t k, struct wd_buf *out)
+{
+    struct wd_buf stored = {0};
+    int err = wet_entries_read(wet, k, true, &stored);
+    for (size_t at = 0; !err && at < stored.size_bytes;) {
+        at += sizeof(struct wet_entry_record);
+        const struct evq_entry *entry = (const struct evq_entry *)(stored.data + at);
+        err = wd_buf_append(out, entry, entry->bytes);
+        at += entry->bytes;
+    }
+    wd_buf_fini(&stored);
+    return err;
+}
+
+int wet_whole_cpuid(const struct wetdbg *wet, uint32_t leaf, uint32_t subleaf,
+                    struct agt_cpuid *out)
+{
+    const struct agt_cpuid *table = (const struct agt_cpuid *)wet->cpu_bytes.data;
+    uint32_t count = (uint32_t)(wet->cpu_bytes.size_bytes / sizeof(*table));
+    return agt_cpuid_find(table, count, leaf, subleaf, out) ? 0 : -WETDBG_ERR_NOT_FOUND;
+}
+
+uint64_t wet_whole_processor(const struct wetdbg *wet)
+{
+    return wet->processor.rdpid == AGT_PROCESSOR_UNKNOWN ? 0 : wet->processor.rdpid;
+}
+
+const char *wet_whole_name(const struct wetdbg *wet, uint64_t n)
+{
+    return n < wet->name_count ? wet->names[n] : "";
+}

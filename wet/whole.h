@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The run of a .wet from its first instruction on, in an engine of the caller's own: for those who
+ * let it go on differently from some time on.
+ */
+#ifndef WET_WHOLE_H
+#define WET_WHOLE_H
+
+#include "recorder/replay/engine.h"
+#include <wetdbg/wet.h>
+
+/* An engine in DBI_PLAIN, with probes; the entries of interval after interval make it run as
+ * recorded. Errors are those of rep_engine_new(); -WETDBG_ERR_UNSUPPORTED if the file has a window
+ * of the run. Its replayee is behind a wall unless wetdbg_trust() was called. */
+int wet_whole_engine(struct wetdbg *wet, struct rep_engine **out);
+
+/* Appends interval k's entries, which are checked: 0 or a negative error. There may be none. */
+int wet_whole_entries(struct wetdbg *wet, uint64_t k, struct wd_buf *out);
+
+/* CPUID as recorded: 0, or -WETDBG_ERR_NOT_FOUND where the file has no such leaf. */
+int wet_whole_cpuid(const struct wetdbg *wet, uint32_t leaf, uint32_t subleaf,
+                    struct agt_cpuid *out);
+
+/* What rdpid, and rdtscp in rcx, tell; 0 if it is not known. */
+uint64_t wet_whole_processor(const struct wetdbg *wet);
+
+/* What name number `n` of a mapping means; "" if there is none. */
+const char *wet_whole_name(const struct wetdbg *wet, uint64_t n);
+
+#endif
