@@ -204,7 +204,7 @@ enum vk_op_kind { /* the operands of each op: recorder/event's ops have the same
                   VK_OP_MAP, /* private memory with `prot`: first `byte_count` bytes, then zeros */
                   VK_OP_UNMAP,
                   VK_OP_PROTECT, /* `prot` from now on */
-                  VK_OP_REMAP, /* [start, start + size) becomes [to, to + to_size); new bytes are zero */
+                  VK_OP_REMAP, /* [start, start + size) becomes [to, to + to_size), zero where new */
                   VK_OP_DISCARD, /* reads as `byte_count` bytes, then zeros, from now on */
                   VK_OP_FS_BASE, /* of `task`: `start` */
                   VK_OP_GS_BASE,
@@ -239,7 +239,7 @@ struct vk_signal {
     uint64_t old_mask;                 /* uc_sigmask */
     uint64_t alt_stack, alt_size;      /* uc_stack */
     int alt_flags;
-    /* On the alternate stack, the frame goes below this address, unless rsp is on that stack already
+    /* On the alternate stack, the frame goes below this address, unless rsp is on it already
      * (alt_stack < rsp <= alt_stack + alt_size). 0: not on the alternate one. Otherwise it goes
      * below the 128 bytes under rsp. */
     uint64_t frame_top;

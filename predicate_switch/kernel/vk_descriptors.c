@@ -27,6 +27,7 @@ const struct vk_row_kind vk_open_row = {sizeof(struct vk_open), open_keep, open_
 
 const struct vk_open *vk_open_of(const struct vk_kernel *k, uint64_t fd, uint32_t *index)
 {
+    *index = VK_NONE;
     if (fd >= vk_count(&k->fds))
         return NULL;
     *index = ((const struct vk_fd *)vk_row(&k->fds, (uint32_t)fd))->open;

@@ -3,9 +3,9 @@
  * Contents of files: what the run wrote lies over what the file held before. Of that the recording
  * tells what it read, then and later; the rest is on the disk, or not known.
  *
- *     0 ─────────────── base_size ─────────── size
- *     the run's, else     the run's, else
- *     the base's          zero
+ *     0 ............... base_size ........... size
+ *     the run's, else   the run's, else
+ *     the base's        zero
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -163,7 +163,7 @@ bool vk_is_live(const struct vk_kernel *k)
     return k->s.live_from != VK_NEVER;
 }
 
-/* An event may put a copy in the place of the kernel: what the caller holds takes over its state. */
+/* An event may put a copy in the place of the kernel: the caller's takes over its state. */
 static void take_over(struct vk_kernel *k, struct vk_kernel *from)
 {
     for (size_t i = 0; i < TABLES; i++) {

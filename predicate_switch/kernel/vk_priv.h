@@ -77,7 +77,7 @@ enum vk_open_kind {
     VK_OPEN_EPOLL,    /* `object` names its items */
     VK_OPEN_TIMERFD,  /* `object`: a timer */
     VK_OPEN_SIGNALFD, /* `count`: the mask */
-    VK_OPEN_OUTSIDE, /* inherited, a socket, a terminal: what it hands on is recorded or not known */
+    VK_OPEN_OUTSIDE,  /* inherited, or a socket: what it hands on is recorded, or not known */
 };
 
 struct vk_open {

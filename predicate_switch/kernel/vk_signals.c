@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Signals: actions, masks, alternate stacks, what is pending; those that the process sends itself. */
+/* Signals: actions, masks, alternate stacks, what is pending; what the process sends itself. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
