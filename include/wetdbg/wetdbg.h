@@ -21,6 +21,9 @@
  *   decisions.h   the branches that lie nearest to a slice's criterion
  *   origin.h      where one value came from
  *   prune.h       slices pruned by confidence: what also led to right output
+ *   candidates.h  predicate switching: where a run might have gone on otherwise, and what to try
+ *                 first
+ *   switch_search.h  the search for critical predicates, over whatever runs the switched programs
  *   delta.h       delta debugging: what of a difference makes a failure
  *   delta_program.h  the same of the inputs of a program, which it runs
  *   delta_record.h   what was found, recorded
@@ -36,6 +39,7 @@
 
 #include <wetdbg/build.h>
 #include <wetdbg/caller.h>
+#include <wetdbg/candidates.h>
 #include <wetdbg/decisions.h>
 #include <wetdbg/delta.h>
 #include <wetdbg/delta_program.h>
@@ -52,6 +56,7 @@
 #include <wetdbg/set.h>
 #include <wetdbg/slice.h>
 #include <wetdbg/spectrum.h>
+#include <wetdbg/switch_search.h>
 #include <wetdbg/verify.h>
 #include <wetdbg/walk.h>
 #include <wetdbg/wet.h>

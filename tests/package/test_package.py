@@ -14,6 +14,7 @@ usr/bin/wetdbg
 usr/include/wetdbg/api.h
 usr/include/wetdbg/build.h
 usr/include/wetdbg/caller.h
+usr/include/wetdbg/candidates.h
 usr/include/wetdbg/decisions.h
 usr/include/wetdbg/delta.h
 usr/include/wetdbg/delta_program.h
@@ -30,6 +31,7 @@ usr/include/wetdbg/recording.h
 usr/include/wetdbg/set.h
 usr/include/wetdbg/slice.h
 usr/include/wetdbg/spectrum.h
+usr/include/wetdbg/switch_search.h
 usr/include/wetdbg/verify.h
 usr/include/wetdbg/walk.h
 usr/include/wetdbg/wet.h

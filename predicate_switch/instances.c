@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "predicate_switch/instances.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/user.h>
+
+#include "common/array.h"
+#include "common/bisect.h"
+#include "recorder/insn/insn_ranges.h"
+#include <wetdbg/errors.h>
+
+/* ---- counts ---- */
+
+bool psw_has_instances(const struct psw_predicates *predicates, uint64_t interval)
+{
+    for (uint32_t id = 0; id < predicates->node_limit; id++)
+        if (predicates->first_spots[id] < predicates->first_spots[id + 1] &&
+            wet_node_executions_in(predicates->wet, id, interval))
+            return true;
+    return false;
+}
+
+/* The nodes of a predicate are few, but only the table by node has them. */
+uint64_t psw_count_before(const struct psw_predicates *predicates, uint32_t predicate,
+                          uint64_t interval)
+{
+    uint64_t count = 0;
+
+    for (uint32_t id = 0; id < predicates->node_limit && interval; id++)
+        for (uint32_t s = predicates->first_spots[id]; s < predicates->first_spots[id + 1]; s++)
+            for (uint64_t k = 0; k < interval && predicates->spots[s].predicate == predicate; k++)
+                count += wet_node_executions_in(predicates->wet, id, k);
+    return count;
+}
+
+/* ---- ways ---- */
+
+/* The address where a task goes on after an execution; 0 if the interval does not say. */
+static uint64_t find_next(struct wetdbg *wet, const struct wet_interval *interval, size_t from,
+                          uint32_t task)
+{
+    for (size_t i = from; i < interval->exec_count; i++)
+        if (interval->execs[i].task == task) {
+            const struct wet_node *node = wet_get_node(wet, interval->execs[i].node);
+            return node ? node->pc : 0;
+        }
+    return 0;
+}
+
+static uint32_t find_way(const struct psw_predicates *predicates,
+                         const struct wet_interval *interval, size_t exec,
+                         const struct wet_statement *statement, uint32_t predicate)
+{
+    const struct wet_exec *here = &interval->execs[exec];
+
+    switch (predicates->items[predicate].kind) {
+    case WETDBG_PREDICATE_SETCC:
+        return PSW_NONE;
+    case WETDBG_PREDICATE_CMOV:
+        return ins_skipped_flow(statement->info, interval->slots + here->slot_off +
+                                                     statement->slot) == INS_FLOW_NOT_TAKEN
+                   ? 1
+                   : 0;
+    default:
+        return psw_way_find(predicates, predicate,
+                            find_next(predicates->wet, interval, exec + 1, here->task));
+    }
+}
+
+/* ---- lists ---- */
+
+static int add_exec(struct psw_instances *instances, struct psw_list *list,
+                    const struct wet_interval *interval, size_t exec)
+{
+    const struct psw_predicates *predicates = instances->predicates;
+    const struct wet_exec *here = &interval->execs[exec];
+
+    if (here->node >= predicates->node_limit)
+        return 0;
+    uint32_t end = predicates->first_spots[here->node + 1];
+    for (uint32_t s = predicates->first_spots[here->node]; s < end; s++) {
+        const struct wet_node *node = wet_get_node(predicates->wet, here->node);
+        const struct psw_spot *spot = &predicates->spots[s];
+        if (!node || spot->statement >= node->statement_count)
+            continue;
+        if (wd_grow(list->items, list->capacity, list->count + 1))
+            return -ENOMEM;
+        list->items[list->count++] = (struct psw_instance){
+            .time_off = here->time_off + spot->statement,
+            .predicate = spot->predicate,
+            .ordinal = instances->ordinals[spot->predicate]++,
+            .way = find_way(predicates, interval, exec, &node->statements[spot->statement],
+                            spot->predicate),
+        };
+    }
+    return 0;
+}
+
+static int fill(struct psw_instances *instances, struct psw_list *list, uint64_t k)
+{
+    const struct wet_interval *interval;
+
+    if (instances->is_unwanted && instances->is_unwanted(instances->arg))
+        return wetdbg_fail_plain(-WETDBG_ERR_INTERRUPTED);
+    int err = wet_interval_get(instances->predicates->wet, k, &interval);
+    if (err)
+        return err;
+    list->count = 0;
+    list->first_time = interval->first_time;
+    for (uint32_t i = 0; i < instances->predicates->count; i++)
+        instances->ordinals[i] = 0;
+    for (size_t i = 0; i < interval->exec_count && !err; i++)
+        err = add_exec(instances, list, interval, i);
+    wet_interval_put(instances->predicates->wet, interval);
+    list->interval = err ? UINT64_MAX : k;
+    return err;
+}
+
+int psw_instances_init(struct psw_instances *instances, const struct psw_predicates *predicates,
+                       bool (*is_unwanted)(void *arg), void *arg)
+{
+    *instances =
+        (struct psw_instances){.predicates = predicates, .is_unwanted = is_unwanted, .arg = arg};
+    for (unsigned i = 0; i < PSW_LISTS_KEPT; i++)
+        instances->lists[i].interval = UINT64_MAX;
+    instances->ordinals = calloc(predicates->count + 1, sizeof(*instances->ordinals));
+    return instances->ordinals ? 0 : -ENOMEM;
+}
+
+void psw_instances_fini(struct psw_instances *instances)
+{
+    for (unsigned i = 0; i < PSW_LISTS_KEPT; i++)
+        free(instances->lists[i].items);
+    free(instances->ordinals);
+}
+
+int psw_instances_of(struct psw_instances *instances, uint64_t interval,
+                     const struct psw_list **list)
+{
+    struct psw_list *oldest = &instances->lists[0];
+
+    for (unsigned i = 0; i < PSW_LISTS_KEPT; i++) {
+        struct psw_list *each = &instances->lists[i];
+        if (each->interval == interval) {
+            each->used = ++instances->uses;
+            *list = each;
+            return 0;
+        }
+        if (each->used < oldest->used)
+            oldest = each;
+    }
+    oldest->used = ++instances->uses;
+    *list = oldest;
+    return fill(instances, oldest, interval);
+}
+
+int psw_instance_find(const struct psw_list *list, wetdbg_time time, size_t *at)
+{
+    uint64_t off = time - list->first_time;
+
+    *at = wd_bisect(0, list->count, i, list->items[i].time_off < off);
+    return *at < list->count && list->items[*at].time_off == off
+               ? 0
+               : wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
+}
+
+/* ---- one way more ---- */
+
+static const struct ins_info *info_at(struct wetdbg *wet, const struct wet_interval *interval,
+                                      wetdbg_time time)
+{
+    uint64_t off = time - interval->first_time;
+    size_t at = wd_bisect(1, interval->exec_count, i, interval->execs[i].time_off <= off) - 1;
+    const struct wet_node *node = wet_get_node(wet, interval->execs[at].node);
+    uint64_t statement = off - interval->execs[at].time_off;
+
+    return node && statement < node->statement_count ? node->statements[statement].info : NULL;
+}
+
+static int setcc_way(struct wetdbg *wet, const struct wet_interval *interval, wetdbg_time time,
+                     uint32_t *way)
+{
+    const struct ins_info *info = info_at(wet, interval, time);
+    struct wetdbg_state *state;
+
+    if (!info || info->condition == INS_COND_NONE)
+        return 0;
+    int err = wetdbg_state_open(wet, time, &state);
+    if (err)
+        return err;
+    const struct user_regs_struct *regs = wetdbg_state_registers(state);
+    *way = ins_condition_holds(info->condition, regs->eflags, regs->rcx) ? 1 : 0;
+    wetdbg_state_close(state);
+    return 0;
+}
+
+/* What the task of an interval's execution at a time runs first in the next interval. */
+static int next_interval_way(const struct psw_predicates *predicates,
+                             const struct wet_interval *interval, wetdbg_time time,
+                             uint32_t predicate, uint32_t *way)
+{
+    struct wetdbg *wet = predicates->wet;
+    uint64_t off = time - interval->first_time;
+    size_t at = wd_bisect(1, interval->exec_count, i, interval->execs[i].time_off <= off) - 1;
+    uint32_t task = interval->execs[at].task;
+    const struct wet_interval *next;
+
+    if (find_next(wet, interval, at + 1, task) ||
+        interval->index + 1 >= wetdbg_get_info(wet)->intervals)
+        return 0;
+    int err = wet_interval_get(wet, interval->index + 1, &next);
+    if (err)
+        return err;
+    *way = psw_way_find(predicates, predicate, find_next(wet, next, 0, task));
+    wet_interval_put(wet, next);
+    return 0;
+}
+
+int psw_instance_way(struct psw_instances *instances, wetdbg_time time, uint32_t predicate,
+                     uint32_t *way)
+{
+    const struct psw_predicates *predicates = instances->predicates;
+    const struct wet_interval *interval;
+    int err =
+        wet_interval_get(predicates->wet, wetdbg_interval_at(predicates->wet, time), &interval);
+
+    *way = PSW_NONE;
+    if (err)
+        return err;
+    err = predicates->items[predicate].kind == WETDBG_PREDICATE_SETCC
+              ? setcc_way(predicates->wet, interval, time, way)
+              : next_interval_way(predicates, interval, time, predicate, way);
+    wet_interval_put(predicates->wet, interval);
+    return err;
+}
