@@ -8,8 +8,10 @@
  * measure forward FILE.wet COUNT   the same of forward slices
  * measure sets FILE.wet            two slices from near the end put together; and a chop, against
  *                                  its slices
+ * measure executed FILE.wet FOLDER the lines of the source files below FOLDER that ran:
+ *                                  {"files": {"PATH/IN/FOLDER": [LINE, ...], ...}}
  *
- * What bench/run cannot time from outside. Each prints one JSON object. A *cold* slice is the
+ * What bench/run and bench/faults cannot ask from outside. Each prints one JSON object. A *cold* slice is the
  * first thing that a new process does with the file; *warm* ones are of other instances than those
  * that the same process has sliced before.
  */
@@ -28,6 +30,7 @@
 #include "wet/depend/depend.h"
 #include "wet/intervals.h"
 #include <wetdbg/errors.h>
+#include <wetdbg/model.h>
 #include <wetdbg/set.h>
 
 #define OPENINGS    5
@@ -343,6 +346,65 @@ static int sets_measure(const char *path)
     return err;
 }
 
+/* ---- executed lines ---- */
+
+struct executed {
+    struct wetdbg *wet;
+    const char *folder;
+    size_t folder_length;
+    bool has_files, has_lines;
+};
+
+/* A line ran if the first instruction of one of its rows did. One that is printed twice has two
+ * such rows. */
+static int executed_line(void *context, const struct wetdbg_line *line)
+{
+    struct executed *executed = context;
+    uint64_t count = 0;
+    int err = line->line && line->start < line->end
+                  ? wetdbg_count_instances(executed->wet, &line->start, 1, &count)
+                  : 0;
+
+    if (!err && count) {
+        printf("%s%u", executed->has_lines ? ", " : "", line->line);
+        executed->has_lines = true;
+    }
+    return err;
+}
+
+static int executed_file(void *context, const char *file, wetdbg_module_id module)
+{
+    struct executed *executed = context;
+
+    (void)module;
+    if (strncmp(file, executed->folder, executed->folder_length) != 0 ||
+        file[executed->folder_length] != '/')
+        return 0;
+    if (strpbrk(file, "\"\\\n\t"))
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "a source file has an odd name: %s", file);
+    printf("%s\"%s\": [", executed->has_files ? ", " : "", file + executed->folder_length + 1);
+    executed->has_files = true;
+    executed->has_lines = false;
+    int err = wetdbg_lines_each(wetdbg_get_model(executed->wet), file, executed_line, executed);
+    printf("]");
+    return err;
+}
+
+static int executed_measure(const char *path, const char *folder)
+{
+    struct executed executed = {.folder = folder, .folder_length = strlen(folder)};
+    int err = wetdbg_open(path, &executed.wet);
+
+    if (err)
+        return err;
+    printf("{\"files\": {");
+    err = wetdbg_files_each(wetdbg_get_model(executed.wet), executed_file, &executed);
+    printf("}, \"instructions\": %llu}\n",
+           (unsigned long long)wetdbg_get_info(executed.wet)->instructions);
+    wetdbg_close(executed.wet);
+    return err;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 2 ? argv[1] : "";
@@ -360,9 +422,11 @@ int main(int argc, char **argv)
         err = slices_measure(argv[2], count);
     else if (!strcmp(what, "sets") && argc == 3)
         err = sets_measure(argv[2]);
+    else if (!strcmp(what, "executed") && argc == 4)
+        err = executed_measure(argv[2], argv[3]);
     else
-        wetdbg_fail(err, "usage: measure open|regenerate|sets FILE.wet, dependences TRACE, or "
-                         "slices|forward FILE.wet COUNT");
+        wetdbg_fail(err, "usage: measure open|regenerate|sets FILE.wet, dependences TRACE, "
+                         "slices|forward FILE.wet COUNT, or executed FILE.wet FOLDER");
     if (err)
         fprintf(stderr, "measure: %s\n", wetdbg_error(err));
     return cli_exit_status(err);
