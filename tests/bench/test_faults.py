@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The corpus of bench/faults is well-formed, a fault changes what it says and nothing else, and ranks are counted
+right. Needs no network: faults are put into files that are made up around what they look for."""
+import copy
+import difflib
+import sys
+import unittest
+
+sys.path.insert(0, sys.argv.pop(1) + "/bench/faults")
+import corpus
+import ranks
+
+PACKAGES = corpus.read()
+FAULTS = [fault for package in PACKAGES for fault in package["fault"]]
+
+
+def made_up(fault, times=1):
+    """A file in which `old` stands so many times in the fault's function, and once in another."""
+    old = corpus.lines_of(fault["old"])
+    stays = [text for text in {*fault.get("truth", []), fault.get("guard", "")}
+             if text and text.strip() not in corpus.lines_of(fault["new"]) and text.strip() not in old]
+    body = [f"  {text}" for text in stays] + ["    " + line for line in old] * times + ["  next ();"]
+    name = fault["function"] or "f"
+    return "\n".join(["int", "other (void)", "{"] + (["  " + line for line in old] if fault["function"] else []) +
+                     ["}", "", f"{name} (void)", "{"] + body + ["}", ""])
+
+
+class Form(unittest.TestCase):
+    def test_corpus(self):
+        self.assertEqual(list(corpus.complaints(PACKAGES)), [])
+        self.assertEqual(len({fault["name"] for fault in FAULTS}), len(FAULTS))
+
+    def test_halves(self):
+        seen = sum(corpus.is_seen(fault["name"]) for fault in FAULTS)
+        self.assertTrue(len(FAULTS) / 4 < seen < len(FAULTS) * 3 / 4, f"{seen} of {len(FAULTS)} are seen")
+        self.assertTrue(corpus.is_seen("bc-sub-borrow"))  # fixed for good: it is no tuning to move a fault
+        self.assertFalse(corpus.is_seen("bc-multiply-sign"))
+
+    def test_classes(self):
+        for name in corpus.CLASSES:
+            self.assertGreaterEqual(sum(fault["class"] == name for fault in FAULTS), len(FAULTS) / 5, name)
+
+    def complain(self, change, words):
+        packages = copy.deepcopy(PACKAGES)
+        change(packages[0], packages[0]["fault"][0])
+        found = list(corpus.complaints(packages))
+        self.assertTrue(any(words in one for one in found), f"'{words}' is not in {found}")
+
+    def test_wrong(self):
+        self.complain(lambda p, f: f.pop("kind"), "there is no kind")
+        self.complain(lambda p, f: f.update(colour="red"), "nobody reads colour")
+        self.complain(lambda p, f: f.update({"class": "bad luck"}), "there is no class bad luck")
+        self.complain(lambda p, f: f.update(new=f["old"]), "it changes nothing")
+        self.complain(lambda p, f: f.update({"class": "omission", "new": f["old"] + "\nmore"}), "leaves something out")
+        self.complain(lambda p, f: f.update(traits=["sad"]), "there is no trait sad")
+        self.complain(lambda p, f: f.update(name="Big Name"), "small letters")
+        self.complain(lambda p, f: p["fault"].append(f), "there are two faults")
+        self.complain(lambda p, f: p.update(test=[]), "fewer than")
+        self.complain(lambda p, f: f["fail"].update(args=[1]), "is no text")
+        self.complain(lambda p, f: p.pop("version"), "there is no version")
+
+
+class Patches(unittest.TestCase):
+    def test_each_changes_what_it_says(self):
+        for fault in FAULTS:
+            with self.subTest(fault["name"]):
+                before = made_up(fault)
+                after = corpus.changed(before, fault)
+                out, put = [], []
+                for line in difflib.ndiff(before.split("\n"), after.split("\n")):
+                    (out if line[0] == "-" else put if line[0] == "+" else []).append(line[2:].strip())
+                old, new = corpus.lines_of(fault["old"]), corpus.lines_of(fault["new"])
+                self.assertTrue(set(out) <= set(old) and set(put) <= set(new))
+                self.assertEqual(len(after.split("\n")), len(before.split("\n")) - len(old) + len(new))
+                found = corpus.truth(before, fault)
+                self.assertTrue(found and all(0 < line <= len(after.split("\n")) for line in found))
+
+    def test_each_is_refused_where_it_is_not_alone(self):
+        for fault in FAULTS:
+            with self.subTest(fault["name"]):
+                for times in (0, 2):
+                    if times == 0 and not fault["function"]:
+                        continue
+                    with self.assertRaises(corpus.CorpusError):
+                        corpus.changed(made_up(fault, times), fault)
+
+    def test_truth(self):
+        fault = {"name": "a-b", "file": "a.c", "function": "f", "old": "a;\nb;\nc;", "new": "a;\nx;\nc;"}
+        text = "int\nf (void)\n{\n  if (y)\n    a;\n\n    b;\n    c;\n  d;\n}\n"
+        self.assertEqual(corpus.changed(text, fault), "int\nf (void)\n{\n  if (y)\n    a;\n    x;\n    c;\n  d;\n}\n")
+        self.assertEqual(corpus.truth(text, fault), [6])
+        fault["new"] = "a;\nb;"
+        self.assertEqual(corpus.truth(text, fault), [7])
+        fault["guard"] = "if (y)"
+        self.assertEqual(corpus.truth(text, fault), [4, 7])
+        fault["truth"] = ["d;"]
+        self.assertEqual(corpus.truth(text, fault), [7])
+        fault["truth"] = ["nothing;"]
+        with self.assertRaises(corpus.CorpusError):
+            corpus.truth(text, fault)
+
+
+class Ranks(unittest.TestCase):
+    def test_first_difference(self):
+        self.assertEqual(ranks.first_difference(b"abc", b"abd"), 2)
+        self.assertEqual(ranks.first_difference(b"abc", b"ab"), "end")
+        self.assertEqual(ranks.first_difference(b"abc", b"abcd"), 3)
+
+    def test_spectra(self):
+        failing, passing = [{1, 2, 3}], [{1, 2}, {1}, {1, 4}]
+        rank = lambda score, truth: ranks.spectrum_rank(score, {1, 2, 3}, failing, passing, truth)
+        self.assertEqual(rank(ranks.ochiai, {3}), 1)
+        self.assertEqual(rank(ranks.ochiai, {2}), 2)
+        self.assertEqual(rank(ranks.tarantula, {1, 2}), 2)
+        self.assertIsNone(rank(ranks.ochiai, {9}))
+        self.assertEqual(ranks.spectrum_rank(ranks.ochiai, {1, 2, 3}, [{1, 2, 3}], [], {2}), 2)  # three alike
+        self.assertAlmostEqual(ranks.ochiai(1, 0, 3, 0), 0.5)
+        self.assertAlmostEqual(ranks.tarantula(1, 0, 1, 2), 0.75)
+
+    def test_shown(self):
+        text = ("output to descriptor 1, byte 2\nfull slice: 3 instances of 2 instructions in 2 lines (0.03 s)\n"
+                "  util.c:330     out_char  x6  0.71 | putchar (ch);\n* number.c:12  f  x3 | {\n0.50  a.y:7  g  x1 | b\n"
+                "(left out: 18 lines)\nlibraries, and code:\n  libc.so.6  f  x7\n")
+        self.assertEqual(ranks.shown_lines(text), [("util.c", 330), ("number.c", 12), ("a.y", 7)])
+
+
+unittest.main()
