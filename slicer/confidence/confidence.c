@@ -18,6 +18,7 @@
 #include "recorder/event/ops.h"
 #include "slicer/call_events.h"
 #include "slicer/confidence/evidence.h"
+#include "slicer/confidence/passed_pins.h"
 #include "slicer/scan/scan.h"
 #include <wetdbg/errors.h>
 
@@ -66,10 +67,13 @@ static int forget_task(struct walk *walk, uint32_t number)
 
 /* ---- events ---- */
 
-static int pass_op(struct walk *walk, const struct evq_op *op)
+static int pass_op(struct walk *walk, const struct evq_entry *entry, const struct evq_op *op)
 {
     struct slc_pins *pins = walk->stepping.pins;
+    int err = slc_passed_pins_take(pins, walk->scan.code->session, entry, op);
 
+    if (err)
+        return err;
     switch (op->op) {
     case EVQ_OP_REMAP:
         slc_pins_drop_range(pins, op->remap.to, op->remap.to_size);
@@ -105,7 +109,9 @@ static int pass_event(struct walk *walk, const struct wet_event *event)
     if (is_handler || is_return)
         err = forget_task(walk, event->task);
     for (const struct evq_op *op = NULL; !err && (op = evq_op_next(entry, op));)
-        err = pass_op(walk, op);
+        err = pass_op(walk, entry, op);
+    if (!err && entry->kind == EVQ_SYSCALL_ENTER)
+        err = slc_passed_pins_give(walk->stepping.pins, walk->scan.code->session, event->time);
     return err;
 }
 
@@ -274,7 +280,8 @@ static int pass_statement(struct walk *walk, const struct wet_exec *exec,
                                     .task = exec->task,
                                     .next_pc = next_pc,
                                     .is_guard = is_guard,
-                                    .is_right = good_time(walk) == time};
+                                    .is_right = good_time(walk) == time,
+                                    .is_loader = node->is_loader};
     struct slc_verdict verdict;
     int err = pass_events(walk, time);
 

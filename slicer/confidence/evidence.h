@@ -49,6 +49,7 @@ struct slc_instance {
     uint64_t next_pc; /* where its task went after it; 0: not known */
     bool is_guard;    /* it let something run that is known to be right */
     bool is_right;    /* somebody has said that it did what it should */
+    bool is_loader;   /* it is the dynamic linker's */
 };
 
 /* What came of it. */

@@ -96,6 +96,16 @@ def check_coarse(bench, directory, lines):
     bench.check("leave one out" in empty.err, "nothing in common", empty)
 
 
+def check_passed(bench):
+    """What went through a pipe and a file is as right as what came back."""
+    with open(f"{e2e.SOURCE}/tests/e2e/programs/squares_piped.c") as file:
+        square = next(number for number, text in enumerate(file, 1) if "/* SQUARE */" in text)
+    directory = bench.record("piped", f"{bench.build}/tests/e2e/e2e_squares_piped")
+    answers, run = answers_of(bench, directory, "prune --wrong output:8")
+    rows = [row for row in answers[0]["lines"] if row["line"] == square and e2e.base_name(row["file"]) == "squares_piped.c"]
+    bench.check(len(rows) == 1 and rows[0]["confidence"] == 1 and rows[0]["instances"] >= 8, f"the squares: {rows}", run)
+
+
 def check_refusals(bench, directory, lines):
     for commands, sentence in (
             (("prune",), "there is no slice yet"),
@@ -128,6 +138,7 @@ def main_test(bench, _):
     check_rounds(bench, directory, lines)
     check_coarse(bench, directory, lines)
     check_refusals(bench, directory, lines)
+    check_passed(bench)
 
 
 if __name__ == "__main__":
