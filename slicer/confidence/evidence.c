@@ -444,7 +444,7 @@ static int collect(struct slc_work *work)
 #define JUDGED_FIRST 32
 
 /* Tests that are made for one instance. */
-#define POOL 2048
+#define POOL 512
 
 /* How many values of a range were judged, and how many of these were others that would do. */
 struct enumeration {

@@ -171,7 +171,7 @@ static bool check_passes(const struct slc_check *check, const struct ins_eval_re
             return false;
     }
     for (unsigned i = 0; i < INS_EVAL_RESULTS; i++)
-        if (check->alts[i] &&
+        if (check->alts[i] && result->values[i] != check->values[i] &&
             !alt_allows(check->alts[i],
                         (result->values[i] << check->alt_shifts[i]) & check->alt_masks[i], budget))
             return false;
