@@ -21,7 +21,7 @@ enum wetdbg_location_kind wetdbg_location_kind(unsigned location, unsigned *numb
         *number = (location - INS_LOC_VEC) / INS_VEC_PIECES;
         return WETDBG_LOCATION_VECTOR;
     }
-    if (location < INS_LOC_X87) {
+    if (location < INS_LOC_ST) {
         *number = location - INS_LOC_K;
         return WETDBG_LOCATION_MASK;
     }

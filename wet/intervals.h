@@ -49,6 +49,7 @@ uint32_t wet_node_limit(const struct wetdbg *wet);
  *  - a cmov has one more after its operand: 1 if it took it, 0 if it kept its destination;
  *  - what takes bytes by a mask or by indices (blends, masked moves, pshufb and other permutations)
  *    has by what it chose behind its operands, as struct ins_choice says;
+ *  - an instruction that names st(i) has one more behind its operands: bits 11..13 are TOP;
  *  - INS_MEM_LANES with a VSIB index: 1 + 16 slots: base + disp, then the index vector and the
  *    mask as raw 64-byte images (8 slots each).
  */

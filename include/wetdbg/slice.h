@@ -32,6 +32,9 @@
  *    from, and as a condition on the byte of mask or indices that said so, of a mask register (k1)
  *    on all of it. A store's bytes that its mask left out are not written. Other instructions
  *    with an AVX-512 mask use all of their operands.
+ *  - The registers of the x87 (and of MMX) are followed each for itself, whole: which one st(i) was
+ *    is known of each instance. TOP, and which registers are empty, is bookkeeping like the stack
+ *    pointer's. Arithmetic perhaps defines the status word, with all its flags.
  *  - The control parent of an instance is the most recent earlier instance, in the same stack
  *    frame, of a branch on which its instruction is statically control dependent (see
  *    wetdbg_controllers(): a branch that guards a call of exit, abort, longjmp or another function
@@ -364,7 +367,7 @@ bool wetdbg_slice_contains_time(const struct wetdbg_slice *slice, wetdbg_time ti
  * A *location* is a register, a part of one, or a flag, by number. WETDBG_LOCATION_NONE is none,
  * where an address says more.
  */
-#define WETDBG_LOCATION_NONE 231
+#define WETDBG_LOCATION_NONE 239
 
 enum wetdbg_location_kind {
     /* of a general register, which `number` tells: rax 0, rcx 1, rdx 2 ... */

@@ -38,6 +38,16 @@ static inline void emit_store_zmm_gs(struct emit *e, int base, int32_t disp, uns
     emit_u32(e, (uint32_t)disp);
 }
 
+/* fnstsw word gs:[base32 + disp] */
+static inline void emit_store_status_gs(struct emit *e, unsigned base, int32_t disp)
+{
+    emit_prefix(e, EMIT_GS);
+    emit_prefix(e, EMIT_NARROW);
+    emit_rex_due(e, false, 0, -1, (int)base);
+    emit_u8(e, 0xdd);
+    emit_memory(e, 7, (int)base, -1, 1, disp);
+}
+
 /* movups gs:[base32 + disp], xmm0 to xmm15 */
 static inline void emit_store_xmm_gs(struct emit *e, unsigned base, int32_t disp, unsigned vector)
 {

@@ -70,6 +70,18 @@ static void collect_choice(struct work *w, const struct ins_info *info)
     w->word++;
 }
 
+/* The x87 status word: storing it changes nothing of the x87, and no flag. */
+static void collect_top(struct work *w)
+{
+    int32_t off = dbi_word_off(w, w->word);
+
+    if (!slot_next(w))
+        return;
+    emit_store_imm_gs_narrow(w->e, R15, off, 0);
+    emit_store_status_gs(w->e, R15, off);
+    w->word++;
+}
+
 /* Whether there are AVX-512's registers: where a processor lacks them, the instruction itself is to
  * fault and not what belongs to it. */
 static bool has_avx512(void)
@@ -145,6 +157,8 @@ void dbi_ring_before(struct work *w, unsigned at)
         collect_choice(w, info);
     else if (info->choice.kind == INS_CHOICE_BYTES)
         collect_selector(w, at, &info->choice);
+    else if (info->choice.kind == INS_CHOICE_TOP)
+        collect_top(w);
 }
 
 void dbi_ring_after(struct work *w, unsigned at)

@@ -38,6 +38,8 @@ struct derivation {
     struct dbi_slot *slots;
     unsigned slot_count;
     unsigned words;
+    uint16_t top_word; /* that has TOP; 0: none */
+    int8_t top_more;   /* what was added to it since */
 };
 
 /* ---- operands ---- */
@@ -102,6 +104,27 @@ static void operand_add(struct derivation *d, const struct ins_mem *mem)
     is.word = (uint16_t)d->words;
     assert(d->owner_count < OWNERS_MAX);
     d->owners[d->owner_count++] = is;
+}
+
+/* The x87 status word before an instruction: of an earlier one's, TOP has changed as the code
+ * says. */
+static void top_add(struct derivation *d)
+{
+    if (d->top_word) {
+        d->slots[d->slot_count++] =
+            (struct dbi_slot){.more = d->top_more * 2048, .word = d->top_word};
+        return;
+    }
+    slot_own(d);
+    d->top_word = (uint16_t)d->words;
+    d->top_more = 0;
+}
+
+static void top_change(struct derivation *d, const struct ins_choice *choice)
+{
+    d->top_more = (int8_t)((d->top_more + choice->top_step) % 8);
+    if (choice->loses_top)
+        d->top_word = 0;
 }
 
 /* ---- registers ---- */
@@ -243,6 +266,8 @@ unsigned dbi_slots_derive(const struct dbi_code *code, struct dbi_slot *slots, u
 
     d.slots = slots;
     d.slot_count = d.words = d.owner_count = 0;
+    d.top_word = 0;
+    d.top_more = 0;
     d.next_unknown = INS_GPR_COUNT;
     for (unsigned reg = 0; reg < INS_GPR_COUNT; reg++)
         d.regs[reg] = (struct value){.unknown = (uint16_t)reg};
@@ -252,8 +277,14 @@ unsigned dbi_slots_derive(const struct dbi_code *code, struct dbi_slot *slots, u
         if (dbi_slots_plain(&insn->info))
             for (unsigned m = 0; m < insn->info.mem_count; m++)
                 operand_add(&d, &insn->info.mems[m]);
+        if (insn->info.choice.kind == INS_CHOICE_TOP) {
+            while (d.slot_count < end - 1)
+                slot_own(&d);
+            top_add(&d);
+        }
         while (d.slot_count < end)
             slot_own(&d);
+        top_change(&d, &insn->info.choice);
         registers_change(&d, insn);
     }
     *words = d.words;

@@ -21,10 +21,10 @@
  *    the destination of bsf/bsr (zero source); flags of shifts and rotates by cl (count 0);
  *    memory, al/ax/eax/rax and flags that a rep string instruction defines (count 0); both
  *    destinations of cmpxchg*; masked and compressed stores; merge-masked vector
- *    destinations (but of moves); gathers' destinations; the x87/MMX state, of which an instruction
- *    writes a part; the sticky exception flags of MXCSR; what fxsave and xsave store and xrstor
- *    loads; results of lar and lsl, and of rdssp, sldt, str and smsw (nops, or emulated by the
- *    kernel).
+ *    destinations (but of moves); gathers' destinations; status word and pointers of the x87, of
+ *    which an instruction writes a part; st(i) (but see ins_settle()); the sticky exception flags
+ *    of MXCSR; what fxsave and xsave store and xrstor loads; results of lar and lsl, and of rdssp,
+ *    sldt, str and smsw (nops, or emulated by the kernel).
  *  - Flags that the manual calls undefined count as defined.
  *  - Writing a 32-bit register defines all of the 64-bit one. Legacy SSE leaves bytes 16..63 of a
  *    vector register, VEX and EVEX encodings zero what lies above their length.
@@ -39,6 +39,9 @@
  *  - What takes bytes by a mask or by a vector of indices (blends, masked moves, pshufb and other
  *    permutations: INS_CHOICE_BYTES) is one flow that uses all that it may take. ins_pick_get()
  *    says by the slots of an execution which bytes it took, by what, and which it wrote.
+ *  - TOP and the tags of x87 registers (which are empty) are bookkeeping like the stack pointer:
+ *    they are no uses of what computes, and where that is all that changes, of a register that is
+ *    popped or of all those that MMX uses at once, the flow is marked INS_FLOW_STACK.
  *  - What control flow depends on is a flow without definitions, marked INS_FLOW_BRANCH.
  *  - Places are the pieces below, and a flow is as precise as its sets; only copies
  *    (INS_FLOW_COPIES) say for each byte where it comes from.
@@ -72,10 +75,10 @@ enum ins_gpr {
  *   INS_LOC_GPR + 3 * gpr + piece      piece 0: byte 0, 1: byte 1 (ah), 2: bytes 2..7
  *   INS_LOC_VEC + 5 * vector + piece   pieces: bytes 0..3, 4..7, 8..15, 16..31, 32..63
  *   INS_LOC_K + k                      a whole mask register
- * The x87 and MMX registers are one location, with the tag word and the pointers that fxsave
- * stores; status word (with TOP and C0..C3) and control word have one each. MXCSR is split into
- * its sticky exception flags (bits 0..5) and the rest, so that arithmetic does not depend on
- * earlier arithmetic. RIP is no location.
+ *   INS_LOC_ST + r                     x87 register r and its tag: mm(r); st(i) if TOP + i is r
+ * The pointers that fxsave stores are one location; the x87's status word (with TOP and C0..C3) and
+ * its control word have one each. MXCSR is split into its sticky exception flags (bits 0..5) and
+ * the rest, so that arithmetic does not depend on earlier arithmetic. RIP is no location.
  */
 enum ins_loc {
     INS_LOC_GPR = 0,
@@ -88,7 +91,8 @@ enum ins_loc {
     INS_LOC_DF,
     INS_LOC_VEC = 55,
     INS_LOC_K = 215,
-    INS_LOC_X87 = 223,
+    INS_LOC_ST = 223,
+    INS_LOC_X87 = 231,
     INS_LOC_X87_STATUS,
     INS_LOC_X87_CONTROL,
     INS_LOC_MXCSR_STATUS,
@@ -252,6 +256,9 @@ struct ins_flow {
     uint8_t copy_bytes;
     /* Bit r: of general register r in value_uses only bytes 0..3 are used. */
     uint16_t halves;
+    /* Bit i: st(i), before the instruction. The sets have all eight registers in place of these
+     * (definitions as perhaps), until ins_settle() says which they are. */
+    uint8_t st_uses, st_defs, st_may_defs;
 };
 
 /* ---- instructions ---- */
@@ -321,6 +328,8 @@ enum ins_choice_kind {
     INS_CHOICE_NONE,
     INS_CHOICE_CONDITION, /* a cmov: one slot, whether it took its operand */
     INS_CHOICE_BYTES,     /* where each byte of a vector, or of a store, comes from */
+    INS_CHOICE_TOP,       /* which registers st(i) are: one slot, the status word before, of which
+                           * bits 11..13 are TOP and no others mean anything */
 };
 
 /* How the selector of INS_CHOICE_BYTES is read, element by element. */
@@ -358,6 +367,9 @@ struct ins_choice {
     bool has_signs;  /* an element is chosen if the highest bit of the selector's is set */
     bool is_spread;  /* a memory operand has one element, which is taken for all */
     bool is_legacy;  /* of a vector what lies above `bytes` is kept and not cleared */
+    /* Of any instruction: what it adds to TOP, or that only running it tells. */
+    int8_t top_step;
+    bool loses_top;
 };
 
 #define INS_MEM_MAX  4
@@ -428,6 +440,14 @@ struct ins_regset ins_addr_uses(const struct ins_info *info, unsigned i);
  */
 #define INS_XSAVE_BYTES_MAX 11008
 unsigned ins_xsave_bytes(unsigned mnemonic, uint64_t components);
+
+/*
+ * The description of an execution of an instruction with INS_CHOICE_TOP, whose slots are these: its
+ * flows name the registers that st(i) were. Written to *out, whose address is returned; the address
+ * of `info` for all other instructions.
+ */
+const struct ins_info *ins_settle(const struct ins_info *info, const uint64_t *slots,
+                                  struct ins_info *out);
 
 /* Unions over all flows: everything defined for sure or perhaps; every value and condition use. */
 struct ins_regset ins_all_defs(const struct ins_info *info);

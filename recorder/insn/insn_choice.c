@@ -288,7 +288,8 @@ void ins_choice_make(const ZydisDecodedInstruction *zi, const ZydisDecodedOperan
         *out = (struct ins_choice){.kind = INS_CHOICE_CONDITION, .slots = 1};
         return;
     }
-    if (form.visible < 2)
+    ins_top_choose(zi, ops, out);
+    if (out->kind != INS_CHOICE_NONE || form.visible < 2)
         return;
     choice.to = destination(&form);
     choice.bytes = (uint8_t)(ops[0].size / 8);
@@ -298,6 +299,7 @@ void ins_choice_make(const ZydisDecodedInstruction *zi, const ZydisDecodedOperan
         return; /* there are fewer bytes of it than slots */
     mask_choose(&form, &choice);
     choice.slots = (uint8_t)slots_of(&choice);
+    choice.loses_top = out->loses_top;
     if (choice.slots)
         *out = choice;
 }

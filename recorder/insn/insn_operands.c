@@ -46,8 +46,9 @@ static unsigned whole_location(ZydisRegister reg)
     switch (ZydisRegisterGetClass(reg)) {
     case ZYDIS_REGCLASS_MASK:
         return INS_LOC_K + (unsigned)ZydisRegisterGetId(reg);
-    case ZYDIS_REGCLASS_X87:
     case ZYDIS_REGCLASS_MMX:
+        return INS_LOC_ST + (unsigned)ZydisRegisterGetId(reg);
+    case ZYDIS_REGCLASS_X87:
         return INS_LOC_X87;
     default:
         break;

@@ -60,6 +60,10 @@ bool ins_rules_vector(struct ins_work *work);
 bool ins_rules_shuffle(struct ins_work *work); /* which ins_rules_vector() asks */
 bool ins_rules_fpu(struct ins_work *work);
 
+/* What an instruction of the x87 or MMX needs of TOP, and does to it; insn_fpu.c. */
+void ins_top_choose(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops,
+                    struct ins_choice *choice);
+
 /* Refinements of the generic flow: idioms that use nothing, copies, MXCSR. */
 void ins_refine_generic(struct ins_work *work, struct ins_flow *flow);
 

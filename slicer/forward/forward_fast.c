@@ -390,7 +390,7 @@ static int pass_all(struct pass *pass, struct slc_node *node, bool is_live,
     int err = 0;
 
     for (uint32_t s = 0; s < node->statement_count && !err; s++) {
-        struct slc_op *op = &node->compiled.ops[s];
+        struct slc_op *op = slc_op_settled(&node->compiled.ops[s], pass->slots);
         bool is_parent = false;
         if (op->flags & SLC_OP_HARD) {
             err = slc_fwd_step(fwd, pass->task, pass->exec, node, s, as_parent);

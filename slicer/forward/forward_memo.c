@@ -81,6 +81,8 @@ static unsigned key_picks(const struct slc_node *node, const uint64_t *slots,
         const struct slc_op *op = &node->compiled.ops[s];
         for (unsigned i = 0; op->pick && i < op->pick->choice.slots; i++)
             key->words[at++] = slots[slc_op_pick_slot(op) + i];
+        if (op->tops && op->top_slot == op->choice_slot)
+            key->words[at++] = slots[op->top_slot] & SLC_TOP_BITS;
     }
     return at;
 }

@@ -58,6 +58,7 @@ static void find_registers(struct slc_glance *glance, const struct slc_node *nod
             join_way(&uses, &op->ways[f]);
         if (!(op->flags & SLC_OP_NARROW))
             glance->words = 4;
+        glance->has_rest |= op->tops != NULL; /* it defines but one of eight */
         for (unsigned i = 0; i < 4; i++)
             glance->has_rest |= (perhaps.bits[i] & ~hits.bits[i]) != 0;
         for (unsigned i = 0; i < 4; i++) { /* what is perhaps defined keeps marks */

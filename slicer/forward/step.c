@@ -633,6 +633,8 @@ int slc_fwd_step(struct slc_forward *fwd, struct slc_fwd_task *task, const struc
                           .index = statement};
     struct outcome out = {.sight = slc_no_sight()};
     const struct slc_save *save = NULL;
+    struct ins_info settled;
+    in.info = ins_settle(in.info, in.slots + in.statement->slot, &settled);
     int err = see_all(fwd, task, &in, &out);
 
     assert(statement < node->statement_count);

@@ -449,6 +449,7 @@ int slc_chase_step(struct slc_chase *chase, const struct wet_exec *exec,
                         .time = chase->interval->first_time + exec->time_off + statement,
                         .task = exec->task,
                         .next = chase->next};
+    struct ins_info settled;
     unsigned skipped = 0;
     int err = 0;
 
@@ -457,6 +458,7 @@ int slc_chase_step(struct slc_chase *chase, const struct wet_exec *exec,
         complete_calls(&step);
     if (!hits_any(&step))
         return 0;
+    step.info = ins_settle(step.info, step.slots + step.statement->slot, &settled);
     skipped = ins_skipped_flow(step.info, step.slots + step.statement->slot);
     for (unsigned f = 0; f < step.info->flow_count && !err; f++)
         if (ins_is_pick(step.info))

@@ -75,7 +75,7 @@ static int no_value(const struct wetdbg_criterion *criterion)
 
 static bool is_mask(unsigned location)
 {
-    return location >= INS_LOC_K && location < INS_LOC_X87;
+    return location >= INS_LOC_K && location < INS_LOC_ST;
 }
 
 /* Takes all of a set's pieces in one register, or one location. */

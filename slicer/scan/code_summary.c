@@ -78,6 +78,21 @@ void slc_code_fini(struct slc_code *code)
     *code = (struct slc_code){0};
 }
 
+/* An op has others for each TOP. */
+static void set_pc(struct slc_op *op, uint32_t pc_index)
+{
+    op->pc_index = pc_index;
+    for (unsigned top = 0; op->tops && top < 8; top++)
+        op->tops[top].pc_index = pc_index;
+}
+
+static void forget_class(struct slc_op *op)
+{
+    op->klass = SLC_UNKNOWN;
+    for (unsigned top = 0; op->tops && top < 8; top++)
+        op->tops[top].klass = SLC_UNKNOWN;
+}
+
 void slc_code_forget(struct slc_code *code)
 {
     forget_classes(code);
@@ -98,7 +113,7 @@ void slc_code_forget(struct slc_code *code)
         slc_glance_free(code->nodes[i]->glance);
         code->nodes[i]->glance = NULL;
         for (uint32_t s = 0; s < code->nodes[i]->statement_count; s++)
-            code->nodes[i]->compiled.ops[s].klass = SLC_UNKNOWN;
+            forget_class(&code->nodes[i]->compiled.ops[s]);
     }
 }
 
@@ -229,7 +244,7 @@ static int describe_statements(struct slc_code *code, struct slc_node *node)
             return -ENOMEM;
         code->are_calls[node->pc_index[s]] =
             statement->info->klass == INS_CALL || statement->info->klass == INS_CALL_INDIRECT;
-        node->compiled.ops[s].pc_index = node->pc_index[s];
+        set_pc(&node->compiled.ops[s], node->pc_index[s]);
     }
     return 0;
 }

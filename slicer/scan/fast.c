@@ -95,7 +95,20 @@ static void draft_pick(struct slc_draft *draft, const struct slc_op *op, const u
     }
     for (unsigned i = 0; i < count; i++)
         draft->picks[draft->pick_count++] =
-            (struct slc_memo_pick){slots[first + i], (uint16_t)(first + i)};
+            (struct slc_memo_pick){slots[first + i], UINT64_MAX, (uint16_t)(first + i)};
+}
+
+/* ... nor which registers st(i) are. */
+static void draft_top(struct slc_draft *draft, const struct slc_op *op, const uint64_t *slots)
+{
+    for (unsigned i = 0; i < draft->pick_count; i++)
+        if (draft->picks[i].slot == op->top_slot)
+            return;
+    if (draft->pick_count == SLC_MEMO_PICKS_MAX)
+        draft->is_void = true;
+    else
+        draft->picks[draft->pick_count++] =
+            (struct slc_memo_pick){slots[op->top_slot], SLC_TOP_BITS, op->top_slot};
 }
 
 static int want_place(struct slc_scan *scan, struct slc_regs *regs, const struct slc_op *op,
@@ -311,7 +324,11 @@ int slc_fast_exec(struct slc_scan *scan, struct slc_task *task, const struct wet
     int err = 0;
 
     for (uint32_t s = count; s-- > 0 && !err; is_control = false) {
+        const uint64_t *slots = scan->interval->slots + exec->slot_off;
         struct slc_op *op = &node->compiled.ops[s];
+        if (op->tops && scan->draft)
+            draft_top(scan->draft, op, slots);
+        op = slc_op_settled(op, slots);
         if (op->flags & SLC_OP_HARD || (is_control && !scan->follows_control))
             err = follow_hard(scan, task, exec, node, s);
         else

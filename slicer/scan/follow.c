@@ -512,6 +512,8 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
                           .pushed = node->pushed[statement],
                           .has_written = task->call_wrote,
                           .has_sent = task->call_sent};
+    struct ins_info settled;
+    in.info = ins_settle(in.info, in.slots + in.statement->slot, &settled);
     in.skipped = ins_skipped_flow(in.info, in.slots + in.statement->slot);
     in.popped = (int8_t)slc_restored_register(node, statement, in.slots, &in.pop_slot);
     assert(statement < node->statement_count && (!scan->draft || scan->draft->is_void));

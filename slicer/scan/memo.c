@@ -143,7 +143,7 @@ static inline bool picks_hold(const struct slc_memo *memo, const uint64_t *slots
     uint64_t differs = 0;
 
     for (unsigned i = 0; i < memo->pick_count; i++)
-        differs |= slots[memo->picks[i].slot] ^ memo->picks[i].value;
+        differs |= (slots[memo->picks[i].slot] ^ memo->picks[i].value) & memo->picks[i].mask;
     return !differs;
 }
 

@@ -58,9 +58,9 @@ struct slc_meeting {
     bool is_overlap;
 };
 
-/* What chose: a word of an execution's slots. */
+/* What chose: bits of a word of an execution's slots. */
 struct slc_memo_pick {
-    uint64_t value;
+    uint64_t value, mask;
     uint16_t slot;
 };
 

@@ -103,10 +103,9 @@ static bool find_store(struct slc_op *op, const struct ins_info *info)
 }
 
 static void compile_op(struct slc_op *op, struct slc_way *ways,
-                       const struct wet_statement *statement, bool follows_address)
+                       const struct wet_statement *statement, const struct ins_info *info,
+                       bool follows_address)
 {
-    const struct ins_info *info = statement->info;
-
     *op = (struct slc_op){.ways = ways,
                           .way_count = info->flow_count,
                           .pushed = (int8_t)slc_pushed_register(info),
@@ -137,30 +136,78 @@ static void compile_op(struct slc_op *op, struct slc_way *ways,
         op->flags |= SLC_OP_NARROW;
 }
 
-int slc_op_list_make(struct slc_op_list *list, const struct wet_node *node, bool follows_address)
+static bool names_st(const struct ins_info *info)
 {
-    size_t way_count = 0, choices = 0;
+    return info->choice.kind == INS_CHOICE_TOP;
+}
+
+/* What an instruction that names st(i) is for each TOP. */
+static void compile_tops(struct slc_op *op, struct slc_op *tops, struct slc_way *ways,
+                         const struct wet_statement *statement, bool follows_address)
+{
+    uint64_t slots[INS_MEM_MAX + 1] = {0};
+    struct ins_info settled;
+
+    for (unsigned top = 0; top < 8; top++) {
+        slots[statement->info->mem_count] = top << 11;
+        compile_op(&tops[top], ways + (size_t)top * statement->info->flow_count, statement,
+                   ins_settle(statement->info, slots, &settled), follows_address);
+    }
+    op->tops = tops;
+}
+
+/* Finds which slot tells TOP at each instruction that names st(i): that of an earlier one, if what
+ * is between changes TOP as the code says. */
+static void find_tops(struct slc_op_list *list, const struct wet_node *node)
+{
+    uint32_t slot = UINT32_MAX;
 
     for (uint32_t s = 0; s < node->statement_count; s++) {
-        way_count += node->statements[s].info->flow_count;
-        choices += (node->statements[s].info->flags & INS_IS_CMOV) != 0;
+        const struct ins_choice *choice = &node->statements[s].info->choice;
+        if (list->ops[s].tops) {
+            list->pick_slots += slot == UINT32_MAX;
+            slot = slot == UINT32_MAX ? list->ops[s].choice_slot : slot;
+            list->ops[s].top_slot = (uint16_t)slot;
+        }
+        if (choice->loses_top)
+            slot = UINT32_MAX;
+    }
+}
+
+int slc_op_list_make(struct slc_op_list *list, const struct wet_node *node, bool follows_address)
+{
+    size_t way_count = 0, choices = 0, op_count = node->statement_count;
+
+    for (uint32_t s = 0; s < node->statement_count; s++) {
+        const struct ins_info *info = node->statements[s].info;
+        way_count += info->flow_count * (names_st(info) ? 9u : 1u);
+        op_count += names_st(info) ? 8 : 0;
+        choices += (info->flags & INS_IS_CMOV) != 0;
     }
     list->choice_count = list->pick_slots = 0;
     list->choices = choices ? malloc(choices * sizeof(*list->choices)) : NULL;
-    list->ops = malloc(node->statement_count * sizeof(*list->ops));
+    list->ops = malloc(op_count * sizeof(*list->ops));
     list->ways = malloc((way_count + 1) * sizeof(*list->ways));
     if (!list->ops || !list->ways || (choices && !list->choices)) {
         slc_op_list_free(list);
         return -ENOMEM;
     }
     struct slc_way *ways = list->ways;
+    struct slc_op *tops = list->ops + node->statement_count;
     for (uint32_t s = 0; s < node->statement_count; s++) {
-        compile_op(&list->ops[s], ways, &node->statements[s], follows_address);
-        ways += node->statements[s].info->flow_count;
+        const struct ins_info *info = node->statements[s].info;
+        compile_op(&list->ops[s], ways, &node->statements[s], info, follows_address);
+        ways += info->flow_count;
+        if (names_st(info) && !(list->ops[s].flags & SLC_OP_HARD)) {
+            compile_tops(&list->ops[s], tops, ways, &node->statements[s], follows_address);
+            ways += (size_t)8 * info->flow_count;
+            tops += 8;
+        }
         list->pick_slots += list->ops[s].pick ? list->ops[s].pick->choice.slots : 0;
         if (node->statements[s].info->flags & INS_IS_CMOV)
             list->choices[list->choice_count++] = (struct slc_choice){s, list->ops[s].choice_slot};
     }
+    find_tops(list, node);
     return 0;
 }
 

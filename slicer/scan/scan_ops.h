@@ -51,8 +51,10 @@ struct slc_op {
     uint8_t taken, kept;   /* of a cmov: bit f: flow f, if it took its operand; if it did not */
     uint16_t choice_slot;  /* ... that says which */
     const struct ins_info *pick; /* NULL unless a way is_pick */
-    uint32_t klass;              /* control class, or SLC_UNKNOWN */
-    uint32_t pc_index;           /* in code's pcs */
+    struct slc_op *tops; /* of what names st(i): eight, by TOP; this one has all they have */
+    uint16_t top_slot;   /* ... that has TOP, of which the code tells TOP here */
+    uint32_t klass;      /* control class, or SLC_UNKNOWN */
+    uint32_t pc_index;   /* in code's pcs */
 };
 
 /* A cmov. */
@@ -66,8 +68,16 @@ struct slc_op_list {
     struct slc_way *ways;
     struct slc_choice *choices;
     uint32_t choice_count;
-    uint32_t pick_slots; /* of all picks */
+    uint32_t pick_slots; /* of all picks, and of what tells TOP */
 };
+
+#define SLC_TOP_BITS 0x3800u /* of a slot that has TOP */
+
+/* The op of an execution. */
+static inline struct slc_op *slc_op_settled(struct slc_op *op, const uint64_t *slots)
+{
+    return op->tops ? &op->tops[slots[op->choice_slot] >> 11 & 7] : op;
+}
 
 /* The flows of an execution that may apply, as bits. */
 static inline unsigned slc_op_flows(const struct slc_op *op, const uint64_t *slots)

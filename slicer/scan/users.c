@@ -161,16 +161,17 @@ static int follow_way(struct slc_scan *scan, struct slc_regs *regs, const struct
 
 /* Follows one instance of a plain instruction. */
 static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
-                  const struct slc_node *node, uint32_t s, struct slc_plain_hit *hit,
-                  bool is_control)
+                  const struct slc_node *node, uint32_t s, const struct slc_op *op,
+                  struct slc_plain_hit *hit, bool is_control)
 {
-    const struct slc_op *op = &node->compiled.ops[s];
     struct user user = {scan->interval->slots + exec->slot_off, node->wet->statements[s].info, {0}};
+    struct ins_info settled;
     wetdbg_time time = scan->interval->first_time + exec->time_off + s;
     uint64_t address = op->flags & SLC_OP_STORE ? user.slots[op->store_slot] : 0;
     struct slc_hits *hits = &scan->hits;
     uint64_t wanted[INS_FLOW_MAX];
 
+    user.info = ins_settle(user.info, user.slots + op->slot, &settled);
     collect(scan, &task->regs, op, address, is_control, slc_op_flows(op, user.slots), hit);
     for (unsigned f = 0; hit->ways >> f; f++)
         if (hit->ways >> f & 1 && op->ways[f].is_move)
@@ -202,7 +203,8 @@ static inline void forget_hit(struct slc_hits *hits)
 static int pass_plain(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                       const struct slc_node *node, uint32_t s, bool is_control)
 {
-    const struct slc_op *op = &node->compiled.ops[s];
+    const struct slc_op *op =
+        slc_op_settled(&node->compiled.ops[s], scan->interval->slots + exec->slot_off);
     struct slc_plain_hit hit = {0};
     int err = 0;
 
@@ -217,7 +219,7 @@ static int pass_plain(struct slc_scan *scan, struct slc_task *task, const struct
         return err;
     if (op->popped >= 0 && !err)
         err = slc_plain_pop(scan, task, exec, node, s);
-    return err ? err : follow(scan, task, exec, node, s, &hit, is_control);
+    return err ? err : follow(scan, task, exec, node, s, op, &hit, is_control);
 }
 
 int slc_users_exec(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,

@@ -59,7 +59,7 @@ uint32_t evex_description_hash(const struct oracle_form *form)
         hash = hash_bytes(hash, more, sizeof(more));
     }
     if (info.choice.kind == INS_CHOICE_BYTES)
-        hash = hash_bytes(hash, &info.choice, sizeof(info.choice));
+        hash = hash_bytes(hash, &info.choice, offsetof(struct ins_choice, top_step));
     return hash;
 }
 

@@ -14,8 +14,10 @@
  *      ins_pick_get() says, which always matters, and on what chose it; bytes of a store
  *      that were not chosen stay.
  *
- * Exempt by the rules of insn.h: rsp and rbp as inputs of INS_FLOW_STACK, rsp as an address's base,
- * flags that the manual leaves undefined.
+ * What st(i) is depends on TOP: the description is settled for each state (ins_settle()).
+ *
+ * Exempt by the rules of insn.h: TOP and tags of the x87 as inputs, rsp and rbp as inputs of
+ * INS_FLOW_STACK, rsp as an address's base, flags that the manual leaves undefined.
  */
 #include "oracle_check.h"
 
@@ -566,6 +568,8 @@ static void change_register(struct check *check, struct oracle_state *state, uns
     if (loc < INS_LOC_CF && is_address_register(check, loc) && (random & 3) != 0)
         state->regs.gpr[loc / 3] ^= (1 + (loc % 3 == 2 ? 0 : random >> 8 & 3)) << shifts[loc % 3] &
                                     (loc % 3 == 0 ? 0xff : UINT64_MAX);
+    else if (loc == INS_LOC_X87_STATUS && check->at.info.choice.kind == INS_CHOICE_TOP)
+        oracle_perturb(state, loc, random & ~UINT64_C(0x3800));
     else
         oracle_perturb(state, loc, random);
 }
@@ -721,9 +725,28 @@ static void try_other_memory(struct check *check, const struct oracle_state *in,
     oracle_pristine_is_new();
 }
 
+static void sort_definitions(struct check *check);
+static void find_strangers(struct check *check);
+
+/* Settles which registers st(i) are. */
+static void settle(struct check *check, const struct oracle_state *in)
+{
+    uint64_t slots[PICK_SLOTS] = {0};
+    struct ins_info settled;
+
+    if (check->at.info.choice.kind != INS_CHOICE_TOP)
+        return;
+    slots[check->at.info.mem_count] = oracle_x87_status(in);
+    check->at.info = *ins_settle(&check->at.info, slots, &settled);
+    check->results = check->untouched = check->strangers = (struct ins_regset){0};
+    sort_definitions(check);
+    find_strangers(check);
+}
+
 static bool try_state(struct check *check, const struct oracle_state *in)
 {
     static struct outcome before;
+    settle(check, in);
     if (operands_collide(check, in) && check->at.info.mem_count > 1 &&
         !(check->at.info.mems[0].flags & check->at.info.mems[1].flags & INS_MEM_STACK))
         return false;

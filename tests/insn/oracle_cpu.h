@@ -79,6 +79,8 @@ unsigned oracle_get(const struct oracle_state *state, unsigned loc, uint8_t *val
  * wholly the same in both: how many pieces it has; else 0. */
 unsigned oracle_same_pieces(const struct oracle_state *a, const struct oracle_state *b,
                             unsigned loc);
+/* The x87 status word, of which bits 11..13 are TOP. */
+uint16_t oracle_x87_status(const struct oracle_state *state);
 /* Changes the location, and nothing else, by `random`. */
 void oracle_perturb(struct oracle_state *state, unsigned loc, uint64_t random);
 

@@ -47,13 +47,16 @@ static unsigned slot_of_physical(const struct oracle_state *state, unsigned phys
     return (physical - top) & 7;
 }
 
-static unsigned get_x87(const struct oracle_state *state, uint8_t *value)
+static unsigned get_st(const struct oracle_state *state, unsigned physical, uint8_t *value)
 {
-    for (unsigned i = 0; i < 8; i++)
-        memcpy(value + 10 * i, state->vectors + AT_ST + 16 * slot_of_physical(state, i), 10);
-    value[80] = state->vectors[AT_FTW];
-    memcpy(value + 81, state->vectors + AT_FOP, 18);
-    return 99;
+    memcpy(value, state->vectors + AT_ST + 16 * slot_of_physical(state, physical), 10);
+    value[10] = state->vectors[AT_FTW] >> physical & 1;
+    return 11;
+}
+
+uint16_t oracle_x87_status(const struct oracle_state *state)
+{
+    return get_u16(state->vectors + AT_FSW);
 }
 
 unsigned oracle_vector_offset(unsigned vector, unsigned first)
@@ -87,7 +90,7 @@ bool oracle_has_location(unsigned loc)
     unsigned size;
     if (loc >= INS_LOC_VEC && loc < INS_LOC_K)
         return vector_offset(loc - INS_LOC_VEC, &size) != 0;
-    if (loc >= INS_LOC_K && loc < INS_LOC_X87)
+    if (loc >= INS_LOC_K && loc < INS_LOC_ST)
         return oracle_has_avx512();
     return loc < INS_LOC_PKRU;
 }
@@ -111,13 +114,16 @@ unsigned oracle_get(const struct oracle_state *state, unsigned loc, uint8_t *val
         memcpy(value, state->vectors + offset, size);
         return size;
     }
-    if (loc < INS_LOC_X87) {
+    if (loc < INS_LOC_ST) {
         memcpy(value, state->vectors + oracle_mask_offset(loc - INS_LOC_K), 8);
         return 8;
     }
+    if (loc < INS_LOC_X87)
+        return get_st(state, loc - INS_LOC_ST, value);
     switch (loc) {
     case INS_LOC_X87:
-        return get_x87(state, value);
+        memcpy(value, state->vectors + AT_FOP, 18);
+        return 18;
     case INS_LOC_X87_STATUS:
         memcpy(value, state->vectors + AT_FSW, 2);
         return 2;
@@ -189,12 +195,10 @@ static void perturb_x87_status(struct oracle_state *state, uint64_t random)
     state->vectors[AT_FSW + 1] = (uint8_t)(now >> 8);
 }
 
-static void perturb_x87(struct oracle_state *state, uint64_t random)
+/* Tags stay: they are bookkeeping. */
+static void perturb_st(struct oracle_state *state, unsigned physical, uint64_t random)
 {
-    if ((random & 3) == 0)
-        state->vectors[AT_FTW] ^= (uint8_t)(1u << (random >> 4 & 7));
-    else
-        perturb_bytes(state->vectors + AT_ST + 16 * (random >> 4 & 7), 10, random >> 8);
+    perturb_bytes(state->vectors + AT_ST + 16 * slot_of_physical(state, physical), 10, random);
 }
 
 void oracle_perturb(struct oracle_state *state, unsigned loc, uint64_t random)
@@ -209,10 +213,10 @@ void oracle_perturb(struct oracle_state *state, unsigned loc, uint64_t random)
     } else if (loc < INS_LOC_K) {
         unsigned offset = vector_offset(loc - INS_LOC_VEC, &size);
         perturb_bytes(state->vectors + offset, size, random);
-    } else if (loc < INS_LOC_X87) {
+    } else if (loc < INS_LOC_ST) {
         perturb_bytes(state->vectors + oracle_mask_offset(loc - INS_LOC_K), 8, random);
-    } else if (loc == INS_LOC_X87) {
-        perturb_x87(state, random);
+    } else if (loc < INS_LOC_X87) {
+        perturb_st(state, loc - INS_LOC_ST, random);
     } else if (loc == INS_LOC_X87_STATUS) {
         perturb_x87_status(state, random);
     } else if (loc == INS_LOC_X87_CONTROL) {

@@ -595,37 +595,81 @@ static const struct row vectors[] = {
 };
 
 static const struct row states_and_inputs[] = {
-    {{0xdd, 0x01},
-     "fld qword ptr [rcx]",
-     "~x87 ~x87.status = x87 x87.status x87.control m0",
-     "r8[rcx]"},
+    {{0xdd, 0x01}, "fld qword ptr [rcx]", "x87.r7 ~x87.pointers ~x87.status = m0", "r8[rcx]"},
     {{0xdb, 0x39},
      "fstp tbyte ptr [rcx]",
-     "m0 ~x87 ~x87.status = x87 x87.status x87.control",
+     "m0 ~x87.pointers ~x87.status = x87.r0; ~x87.r0 = {stack}",
      "w10[rcx]"},
-    {{0xd8, 0xc1}, "fadd st0, st1", "~x87 ~x87.status = x87 x87.status x87.control", ""},
-    {{0xdb, 0xf1}, "fcomi st0, st1", "+cpazso ~x87 ~x87.status = x87 x87.status x87.control", ""},
-    {{0xda, 0xc9}, "fcmove st0, st1", "~x87 ~x87.status = x87 x87.status x87.control ? +z", ""},
+    {{0xd8, 0xc1},
+     "fadd st0, st1",
+     "x87.r0 ~x87.pointers ~x87.status = x87.r0 x87.r1 x87.control",
+     ""},
+    {{0xde, 0xc2},
+     "faddp st2, st0",
+     "x87.r2 ~x87.pointers ~x87.status = x87.r0 x87.r2 x87.control; ~x87.r0 = {stack}",
+     ""},
+    {{0xd9, 0xca},
+     "fxch st2",
+     "x87.r0 ~x87.pointers ~x87.status = x87.r2; x87.r2 ~x87.pointers ~x87.status = x87.r0",
+     ""},
+    {{0xd9, 0xc3}, "fld st3", "x87.r7 ~x87.pointers ~x87.status = x87.r3", ""},
+    {{0xdd, 0xdb}, "fstp st3", "x87.r3 ~x87.pointers ~x87.status = x87.r0; ~x87.r0 = {stack}", ""},
+    {{0xd9, 0xf3},
+     "fpatan",
+     "x87.r1 ~x87.pointers ~x87.status = x87.r0 x87.r1 x87.control; ~x87.r0 = {stack}",
+     ""},
+    {{0xd9, 0xfb}, "fsincos", "~x87.r0 ~x87.r7 ~x87.pointers ~x87.status = x87.r0 x87.control", ""},
+    {{0xdd, 0xc2}, "ffree st2", "~x87.pointers ~x87.status =; ~x87.r2 = {stack}", ""},
+    {{0xd9, 0xf7}, "fincstp", "~x87.pointers ~x87.status =", ""},
+    {{0xdb, 0xf1}, "fcomi st0, st1", "+cpazso ~x87.pointers ~x87.status = x87.r0 x87.r1", ""},
+    {{0xda, 0xc9}, "fcmove st0, st1", "x87.r0 ~x87.pointers ~x87.status = x87.r0 x87.r1 ? +z", ""},
     {{0xdf, 0xe0}, "fnstsw ax", "ax = x87.status {copy}", ""},
     {{0xd9, 0x39}, "fnstcw word ptr [rcx]", "m0 = x87.control {copy}", "w2[rcx]"},
     {{0xd9, 0x29},
      "fldcw word ptr [rcx]",
      "x87.control = m0; ~x87.status = x87.status m0",
      "r2[rcx]"},
-    {{0xdb, 0xe3}, "fninit", "x87.status x87.control ~x87 =", ""},
+    {{0xdb, 0xe3},
+     "fninit",
+     "x87.status x87.control ~x87.pointers =; ~x87.r0 ~x87.r1 ~x87.r2 ~x87.r3 ~x87.r4 ~x87.r5 "
+     "~x87.r6 ~x87.r7 = {stack}",
+     ""},
     {{0xdd, 0x31},
      "fnsave [rcx]",
-     "m0 = x87 x87.status x87.control; x87.status x87.control ~x87 =",
+     "m0 = x87.r0 x87.r1 x87.r2 x87.r3 x87.r4 x87.r5 x87.r6 x87.r7 x87.pointers x87.status "
+     "x87.control; x87.status x87.control ~x87.pointers =; ~x87.r0 ~x87.r1 ~x87.r2 ~x87.r3 ~x87.r4 "
+     "~x87.r5 ~x87.r6 ~x87.r7 = {stack}",
      "w108[rcx]"},
-    {{0xdd, 0x21}, "frstor [rcx]", "x87 x87.status x87.control = m0", "r108[rcx]"},
-    {{0x0f, 0x6f, 0x09}, "movq mm1, qword ptr [rcx]", "~x87 ~x87.status = m0", "r8[rcx]"},
-    {{0x0f, 0xfc, 0xca}, "paddb mm1, mm2", "~x87 ~x87.status = x87", ""},
-    {{0x48, 0x0f, 0x7e, 0xc8}, "movq rax, mm1", "rax ~x87 ~x87.status = x87", ""},
-    {{0x0f, 0x77}, "emms", "~x87 ~x87.status =", ""},
+    {{0xdd, 0x21},
+     "frstor [rcx]",
+     "x87.r0 x87.r1 x87.r2 x87.r3 x87.r4 x87.r5 x87.r6 x87.r7 x87.pointers x87.status x87.control "
+     "= m0",
+     "r108[rcx]"},
+    {{0x0f, 0x6f, 0x09},
+     "movq mm1, qword ptr [rcx]",
+     "x87.r1 = m0; ~x87.r0 ~x87.r2 ~x87.r3 ~x87.r4 ~x87.r5 ~x87.r6 ~x87.r7 ~x87.pointers "
+     "~x87.status = {stack}",
+     "r8[rcx]"},
+    {{0x0f, 0xfc, 0xca},
+     "paddb mm1, mm2",
+     "x87.r1 = x87.r1 x87.r2; ~x87.r0 ~x87.r2 ~x87.r3 ~x87.r4 ~x87.r5 ~x87.r6 ~x87.r7 "
+     "~x87.pointers ~x87.status = {stack}",
+     ""},
+    {{0x48, 0x0f, 0x7e, 0xc8},
+     "movq rax, mm1",
+     "rax = x87.r1; ~x87.r0 ~x87.r1 ~x87.r2 ~x87.r3 ~x87.r4 ~x87.r5 ~x87.r6 ~x87.r7 ~x87.pointers "
+     "~x87.status = {stack}",
+     ""},
+    {{0x0f, 0x77},
+     "emms",
+     "~x87.r0 ~x87.r1 ~x87.r2 ~x87.r3 ~x87.r4 ~x87.r5 ~x87.r6 ~x87.r7 ~x87.pointers ~x87.status = "
+     "{stack}",
+     ""},
     {{0x0f, 0xae, 0x01},
      "fxsave [rcx]",
      "~m0 = xmm0 xmm1 xmm2 xmm3 xmm4 xmm5 xmm6 xmm7 xmm8 xmm9 xmm10 xmm11 xmm12 xmm13 xmm14 xmm15 "
-     "x87 x87.status x87.control mxcsr.status mxcsr.control",
+     "x87.r0 x87.r1 x87.r2 x87.r3 x87.r4 x87.r5 x87.r6 x87.r7 x87.pointers x87.status x87.control "
+     "mxcsr.status mxcsr.control",
      "w512[rcx]"},
     {{0x0f, 0xae, 0x11}, "ldmxcsr dword ptr [rcx]", "mxcsr.status mxcsr.control = m0", "r4[rcx]"},
     {{0x0f, 0xae, 0x19}, "stmxcsr dword ptr [rcx]", "m0 = mxcsr.status mxcsr.control", "w4[rcx]"},
@@ -637,7 +681,7 @@ static const struct row states_and_inputs[] = {
     {{0x0f, 0x31}, "rdtsc", "rax rdx =", ""},
     {{0x0f, 0x02, 0xc1}, "lar eax, ecx", "+z ~rax = rcx", ""},
     {{0x0f, 0x03, 0xc1}, "lsl eax, ecx", "+z ~rax = rcx", ""},
-    {{0xd9, 0xd0}, "fnop", "~x87 =", ""},
+    {{0xd9, 0xd0}, "fnop", "~x87.pointers =", ""},
     {{0x0f, 0x01, 0xf9}, "rdtscp", "rax rcx rdx =", ""},
     {{0x0f, 0xc7, 0xf0}, "rdrand eax", "rax +cpazso =", ""},
     {{0x0f, 0x01, 0xd0}, "xgetbv", "rax rdx = rcx", ""},
@@ -686,8 +730,10 @@ static void check_rows(const struct row *rows, size_t count)
 {
     char text[2048];
     for (size_t i = 0; i < count; i++) {
-        struct ins_info info;
+        const uint64_t top_0[INS_MEM_MAX + 1] = {0};
+        struct ins_info info, settled;
         assert_int_equal(ins_decode(rows[i].code, sizeof(rows[i].code), PC, &info), 0);
+        info = *ins_settle(&info, top_0, &settled);
         assert_int_equal(ins_text(rows[i].code, sizeof(rows[i].code), PC, text, sizeof(text)), 0);
         assert_string_equal(text, rows[i].text);
         insn_format_flows(&info, text, sizeof(text));

@@ -14,6 +14,7 @@ struct code {
     uint64_t pc;
     uint8_t bytes[16];
     struct ins_info info;
+    struct ins_info *settled[8]; /* of what names st(i), by TOP; NULL: not met */
 };
 
 struct undo { /* memory before an instruction */

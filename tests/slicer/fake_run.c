@@ -155,11 +155,36 @@ static void push_selector(struct wetdbg *wet, const struct ins_info *info, pid_t
         PUSH(wet->slots, words[i]);
 }
 
+/* The x87 status word, by which st(i) are registers. */
+static uint64_t status_word(pid_t pid)
+{
+    struct user_fpregs_struct fpu;
+
+    if (ptrace(PTRACE_GETFPREGS, pid, NULL, &fpu))
+        abort();
+    return fpu.swd;
+}
+
+/* Notes the status word, and which registers the instruction names by it. */
+static void settle_step(struct wetdbg *wet, struct code *code, uint64_t status)
+{
+    struct ins_info **settled = &code->settled[status >> 11 & 7];
+
+    PUSH(wet->slots, status);
+    if (!*settled) {
+        *settled = calloc(1, sizeof(**settled));
+        ins_settle(&code->info, wet->slots.at + wet->steps.at[wet->steps.count - 1].slot_off,
+                   *settled);
+    }
+    wet->steps.at[wet->steps.count - 1].info = *settled;
+}
+
 /* Slots of an instruction that is about to run; those of a rep instruction are finished after. */
-static void begin_step(struct wetdbg *wet, uint32_t slot, const struct code *code,
+static void begin_step(struct wetdbg *wet, uint32_t slot, struct code *code,
                        const struct user_regs_struct *r)
 {
     struct fake_step step = {.info = &code->info,
+                             .described = &code->info,
                              .pc = code->pc,
                              .rsp = r->rsp,
                              .slot_off = wet->slots.count,
@@ -184,6 +209,8 @@ static void begin_step(struct wetdbg *wet, uint32_t slot, const struct code *cod
     }
     if (code->info.flags & INS_IS_CMOV)
         PUSH(wet->slots, holds(code->info.condition, r->eflags));
+    else if (code->info.choice.kind == INS_CHOICE_TOP)
+        settle_step(wet, code, status_word(wet->tasks[slot].tid));
     else if (code->info.choice.kind == INS_CHOICE_BYTES)
         push_selector(wet, &code->info, wet->tasks[slot].tid,
                       code->info.mem_count ? wet->slots.at[step.slot_off] : 0);
@@ -781,7 +808,7 @@ static int step_call(struct wetdbg *wet, uint32_t slot)
 }
 
 /* Steps one instruction, a rep instruction with all its turns. */
-static int step_plain(struct wetdbg *wet, uint32_t slot, const struct code *code)
+static int step_plain(struct wetdbg *wet, uint32_t slot, struct code *code)
 {
     struct fake_task *task = &wet->tasks[slot];
     struct user_regs_struct after;

@@ -163,9 +163,9 @@ static uint32_t find_node(struct wetdbg *wet, size_t first, uint32_t count)
     for (uint32_t s = 0; s < count; s++) {
         const struct fake_step *step = &wet->steps.at[first + s];
         const struct code *own =
-            (const void *)((const char *)step->info - offsetof(struct code, info));
+            (const void *)((const char *)step->described - offsetof(struct code, info));
         memcpy(code + node.code_bytes, own->bytes, step->info->length);
-        statements[s] = (struct wet_statement){.info = step->info,
+        statements[s] = (struct wet_statement){.info = step->described,
                                                .pc = step->pc,
                                                .byte_off = (uint16_t)node.code_bytes,
                                                .slot = (uint16_t)node.slot_count,
@@ -290,12 +290,19 @@ void fake_build_intervals(struct wetdbg *wet)
     }
 }
 
+static void code_free(struct code *code)
+{
+    for (unsigned top = 0; code && top < 8; top++)
+        free(code->settled[top]);
+    free(code);
+}
+
 void wetdbg_close(struct wetdbg *wet)
 {
     if (!wet)
         return;
     for (size_t i = 0; i < wet->code.count; i++)
-        free(wet->code.at[i]);
+        code_free(wet->code.at[i]);
     for (size_t i = 0; i < wet->nodes.count; i++) {
         free((void *)(uintptr_t)wet->nodes.at[i].statements);
         free((void *)(uintptr_t)wet->nodes.at[i].code);

@@ -14,7 +14,8 @@
 
 /* One executed instruction; fake_step(wet, t) has time t. */
 struct fake_step {
-    const struct ins_info *info;
+    const struct ins_info *info;      /* of this execution: ins_settle() */
+    const struct ins_info *described; /* of all */
     uint64_t pc;
     uint64_t rsp;    /* before it */
     size_t slot_off; /* into fake_slots(): as struct wet_statement says for one instruction */

@@ -31,7 +31,7 @@
 static struct {
     unsigned line[CASE_BYTES];               /* of each byte of the input */
     uint16_t sources[CASES_MAX][CASE_BYTES]; /* bit i: byte i of the input */
-    bool is_chosen[CASES_MAX];               /* ... by which it was chosen, and not moved */
+    bool is_chosen[CASES_MAX];               /* ... by which it was chosen, or computed */
     unsigned case_count;
     uint16_t sent[SENT_BYTES]; /* ... by descriptor SENT_FD */
     unsigned sent_count;
@@ -111,6 +111,11 @@ static void read_source(void)
         if (chosen) {
             guest.is_chosen[guest.case_count] = true;
             read_case(chosen + 10, false);
+        }
+        const char *computes = strstr(text, "/* COMPUTES ");
+        if (computes) {
+            guest.is_chosen[guest.case_count] = true;
+            read_case(computes + 12, true);
         }
         if (uses)
             read_case(uses + 8, true);

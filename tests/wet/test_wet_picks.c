@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* By what blends, masked moves and permutations chose is in their slots: selector and mask of the
- * states before them. */
+/* By what blends, masked moves and permutations chose is in their slots, and which registers st(i)
+ * were: selector, mask and TOP of the states before them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +10,7 @@
 #include "wet/intervals.h"
 
 RUN(run_picks, GUEST)
+RUN(run_x87, X87_GUEST)
 
 /* Where a vector register's bytes from `first` on, a multiple of 16, are in an XSAVE image. */
 static size_t vector_at(unsigned vector, unsigned first)
@@ -56,8 +57,21 @@ static void pick_check(struct wetdbg_state *state, const struct ins_info *info,
         assert_mask(image, choice, selector[choice->slots - 1]);
 }
 
-/* Checks the picks of an interval; returns how many. */
-static unsigned interval_check(struct wetdbg *wet, const struct wet_interval *interval)
+static void top_check(struct wetdbg_state *state, const struct ins_info *info,
+                      const uint64_t *slots)
+{
+    size_t size;
+    const uint8_t *image = wetdbg_state_xstate(state, &size);
+    uint16_t status;
+
+    assert_true(size >= 4);
+    memcpy(&status, image + 2, sizeof(status));
+    assert_int_equal(slots[info->mem_count] >> 11 & 7, status >> 11 & 7);
+}
+
+/* Checks the choices of a kind in an interval; returns how many. */
+static unsigned interval_check(struct wetdbg *wet, const struct wet_interval *interval,
+                               enum ins_choice_kind kind)
 {
     struct wetdbg_state *state;
     unsigned checked = 0;
@@ -68,12 +82,13 @@ static unsigned interval_check(struct wetdbg *wet, const struct wet_interval *in
         const struct wet_node *node = wet_get_node(wet, exec->node);
         for (uint32_t s = 0; s < node->statement_count; s++) {
             wetdbg_time time = interval->first_time + exec->time_off + s;
-            if (node->statements[s].info->choice.kind != INS_CHOICE_BYTES)
+            if (node->statements[s].info->choice.kind != kind)
                 continue;
             if (time > interval->first_time)
                 ok(wetdbg_state_advance(state, time));
-            pick_check(state, node->statements[s].info,
-                       interval->slots + exec->slot_off + node->statements[s].slot);
+            (kind == INS_CHOICE_BYTES ? pick_check : top_check)(state, node->statements[s].info,
+                                                                interval->slots + exec->slot_off +
+                                                                    node->statements[s].slot);
             checked++;
         }
     }
@@ -81,14 +96,14 @@ static unsigned interval_check(struct wetdbg *wet, const struct wet_interval *in
     return checked;
 }
 
-static unsigned run_check(struct wetdbg *wet)
+static unsigned run_check(struct wetdbg *wet, enum ins_choice_kind kind)
 {
     unsigned checked = 0;
 
     for (uint64_t k = 0; k < wetdbg_get_info(wet)->intervals; k++) {
         const struct wet_interval *interval;
         ok(wet_interval_get(wet, k, &interval));
-        checked += interval_check(wet, interval);
+        checked += interval_check(wet, interval, kind);
         wet_interval_put(wet, interval);
     }
     return checked;
@@ -98,14 +113,23 @@ static void slots_say_what_chose(void **state)
 {
     const struct fixture *fixture = *state;
 
-    assert_true(run_check(fixture->whole) >= 5);
-    assert_true(run_check(fixture->cut) >= 5);
+    assert_true(run_check(fixture->whole, INS_CHOICE_BYTES) >= 5);
+    assert_true(run_check(fixture->cut, INS_CHOICE_BYTES) >= 5);
+}
+
+static void slots_say_what_top_was(void **state)
+{
+    const struct fixture *fixture = *state;
+
+    assert_true(run_check(fixture->whole, INS_CHOICE_TOP) >= 60);
+    assert_true(run_check(fixture->cut, INS_CHOICE_TOP) >= 60);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(slots_say_what_chose, run_picks, fixture_close),
+        cmocka_unit_test_setup_teardown(slots_say_what_top_was, run_x87, fixture_close),
     };
     return cmocka_run_group_tests_name("wet_picks", tests, NULL, NULL);
 }
