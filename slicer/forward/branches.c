@@ -116,9 +116,11 @@ void slc_branches_leave(struct slc_branches *branches)
     while (branches->count > 1)
         slc_branches_pop(branches);
     slc_branches_remake(branches, &none);
+    branches->bottom_time = 0;
+    branches->is_bottom_caller = false;
 }
 
-void slc_branches_return(struct slc_branches *branches, uint64_t slot)
+void slc_branches_return(struct slc_branches *branches, uint64_t slot, wetdbg_time time)
 {
     bool is_known = false;
 
@@ -127,8 +129,11 @@ void slc_branches_return(struct slc_branches *branches, uint64_t slot)
         is_known |= slc_branches_top(branches)->slot == slot;
         slc_branches_pop(branches);
     }
-    if (!is_known && branches->count == 1)
-        slc_branches_leave(branches);
+    if (is_known || branches->count > 1)
+        return;
+    slc_branches_leave(branches);
+    branches->bottom_time = time;
+    branches->is_bottom_caller = true;
 }
 
 /* Frames on another stack (a handler's own, a coroutine's) are neither above nor below. */
@@ -142,18 +147,35 @@ void slc_branches_forget_below(struct slc_branches *branches, uint64_t slot)
         slc_branches_pop(branches);
 }
 
-void slc_branches_far_jump(struct slc_branches *branches, uint64_t function)
+/* How many frames are left if those go that are not the function's (0: any is), or have their
+ * return address below `rsp`, or are a handler's; the bottom one stays. */
+static size_t frames_left(const struct slc_branches *branches, uint64_t function, uint64_t rsp)
 {
     size_t at = branches->count;
 
-    branches->has_jumped = true;
-    while (at > 1 && branches->frames[at - 1].function != function)
+    while (at > 1 && (branches->frames[at - 1].slot < rsp || branches->frames[at - 1].is_signal ||
+                      (function && branches->frames[at - 1].function != function)))
         at--;
-    if (branches->frames[at - 1].function != function) {
+    return at;
+}
+
+size_t slc_branches_landing(const struct slc_branches *branches, uint64_t function, uint64_t rsp)
+{
+    size_t left = frames_left(branches, function, rsp);
+
+    if (branches->frames[left - 1].function != function && rsp)
+        left = frames_left(branches, 0, rsp); /* a split-off part of a function has another start */
+    return branches->frames[left - 1].function != function && left == 1 ? 0 : left;
+}
+
+void slc_branches_land(struct slc_branches *branches, size_t left, wetdbg_time time)
+{
+    branches->has_jumped = true;
+    if (left == 0) {
         slc_branches_leave(branches);
-        return;
+        branches->bottom_time = time;
     }
-    while (branches->count > at)
+    while (left && branches->count > left)
         slc_branches_pop(branches);
 }
 
@@ -173,6 +195,7 @@ int slc_branches_restart(struct slc_branches *branches, const struct slc_want *m
 {
     while (branches->count)
         slc_branches_pop(branches);
+    branches->bottom_time = UINT64_MAX;
     return slc_branches_push(branches, UINT64_MAX, maker);
 }
 

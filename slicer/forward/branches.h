@@ -64,6 +64,10 @@ struct slc_branches {
     struct slc_kept_cell *kept;
     size_t kept_count, kept_capacity;
     uint64_t serial; /* of the newest frame */
+    /* The bottom frame is that of the instruction at bottom_time, or of its caller; 0: of the task's
+     * next one, UINT64_MAX: no frame has ever been below it. */
+    wetdbg_time bottom_time;
+    bool is_bottom_caller;
     size_t lowest;   /* frames below this index played no part since somebody set it */
     bool has_jumped; /* frames were left otherwise than by returns and calls since then */
 };
@@ -101,15 +105,22 @@ static inline struct slc_call_frame *slc_branches_top(const struct slc_branches 
 int slc_branches_push(struct slc_branches *branches, uint64_t slot, const struct slc_want *maker);
 void slc_branches_pop(struct slc_branches *branches);
 
-/* What was before the source was left: the frame that is gone on in was made unmarked. */
+/* What was before the source was left: the frame that is gone on in, with the next instruction, was
+ * made unmarked. */
 void slc_branches_leave(struct slc_branches *branches);
 
-/* A return from `slot`, and whatever shows that frames below it are gone. */
-void slc_branches_return(struct slc_branches *branches, uint64_t slot);
+/* A return from `slot` at `time`, and whatever shows that frames below it are gone. */
+void slc_branches_return(struct slc_branches *branches, uint64_t slot, wetdbg_time time);
 /* A call whose return address is at `slot`: frames at or below it were left without a return. */
 void slc_branches_forget_below(struct slc_branches *branches, uint64_t slot);
-/* A jump far into `function`: frames above its own are gone. */
-void slc_branches_far_jump(struct slc_branches *branches, uint64_t function);
+/*
+ * How many frames are left by a jump far into `function`, after which the stack pointer is `rsp` (0:
+ * that is not known): those above its own are gone, which is the innermost one of the function that
+ * has its return address above `rsp`. 0 if none of them is its own.
+ */
+size_t slc_branches_landing(const struct slc_branches *branches, uint64_t function, uint64_t rsp);
+/* ... so many are left now; if 0, it landed at `time`. */
+void slc_branches_land(struct slc_branches *branches, size_t left, wetdbg_time time);
 /* A tail jump: the frame is another function's, made by the jump. */
 void slc_branches_remake(struct slc_branches *branches, const struct slc_want *maker);
 /* A thread began: one frame, made so. */

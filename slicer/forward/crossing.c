@@ -259,6 +259,11 @@ static int take(struct slc_forward *fwd, struct slc_fwd_task *task,
         err = take_members(fwd, crossing, outcome);
     slc_regs_remove(&task->regs, &needs->defines);
     slc_regs_join(&task->regs, &outcome->regs);
+    if (passage->is_bottom && outcome->bottom_time >= time_of(fwd, crossing->first) &&
+        outcome->bottom_time < time_of(fwd, crossing->end)) {
+        task->branches.bottom_time = outcome->bottom_time;
+        task->branches.is_bottom_caller = outcome->is_bottom_caller;
+    }
     task->last = outcome->last;
     task->last_time = outcome->last_time;
     task->last_slot = outcome->last_slot;
@@ -454,6 +459,8 @@ static int outcome_make(struct slc_forward *fwd, struct slc_fwd_task *task,
     if (err)
         return err;
     outcome->is_remade = branches->frames[lowest].serial > crossing->serial;
+    outcome->bottom_time = branches->bottom_time;
+    outcome->is_bottom_caller = branches->is_bottom_caller;
     for (size_t i = 0; i < outcome->frames.count; i++)
         if (outcome->frames.calls[i].is_signal)
             return 0;

@@ -19,6 +19,8 @@
 #include "slicer/forward/forward_memo.h"
 #include "slicer/forward/reached.h"
 #include "slicer/forward/sent.h"
+#include "slicer/scan/landing.h"
+#include "slicer/state_view.h"
 #include <wetdbg/errors.h>
 
 #define REPORT_EXECS (1u << 14)
@@ -189,8 +191,50 @@ static int pass_statement(struct slc_forward *fwd, struct slc_fwd_task *task,
     return err;
 }
 
-/* What the way from the task's last node to this one means to frames. */
-static int pass_way(struct slc_forward *fwd, struct slc_fwd_task *task, const struct slc_node *node)
+/* Whether the bottom frame has its return address below an address. Where it has it the stack
+ * tells. */
+static int is_bottom_below(struct slc_forward *fwd, const struct slc_branches *branches,
+                           uint64_t rsp, bool *is_below)
+{
+    struct wetdbg_state *state;
+    int err = 0, result = 1;
+
+    *is_below = false;
+    if (!branches->bottom_time || branches->bottom_time == UINT64_MAX)
+        return 0;
+    err = wetdbg_state_open(fwd->wet, branches->bottom_time, &state);
+    if (err)
+        return err;
+    struct wetdbg_frame_regs regs = slc_frame_regs(state);
+    for (unsigned i = 0; i < 1u + branches->is_bottom_caller && result > 0; i++)
+        result = wetdbg_unwind(wetdbg_get_model(fwd->wet), &regs, slc_read_memory, state);
+    wetdbg_state_close(state);
+    *is_below = result > 0 && regs.value[WETDBG_REG_RSP] - 8 < rsp;
+    return result == -WETDBG_ERR_INTERRUPTED ? result : 0;
+}
+
+/* Leaves the frames that a jump left which landed in this execution. */
+static int pass_far_jump(struct slc_forward *fwd, struct slc_fwd_task *task,
+                         const struct wet_exec *exec, const struct slc_node *node)
+{
+    struct slc_branches *branches = &task->branches;
+    struct slc_landing landing;
+    bool is_gone = false;
+    int err = slc_landing_find(fwd->code, fwd->interval, (size_t)(exec - fwd->interval->execs),
+                               exec->task, &landing);
+
+    if (err)
+        return err;
+    size_t left = slc_branches_landing(branches, node->function, landing.rsp);
+    if (left == 1 && landing.rsp)
+        err = is_bottom_below(fwd, branches, landing.rsp, &is_gone);
+    slc_branches_land(branches, is_gone ? 0 : left, fwd->interval->first_time + exec->time_off);
+    return err;
+}
+
+/* What the way from the task's last node to an execution of this one means to frames. */
+static int pass_way(struct slc_forward *fwd, struct slc_fwd_task *task, const struct wet_exec *exec,
+                    const struct slc_node *node)
 {
     const struct slc_node *last = task->last;
     int err = 0;
@@ -206,8 +250,8 @@ static int pass_way(struct slc_forward *fwd, struct slc_fwd_task *task, const st
         return 0;
     }
     if (slc_is_far_jump(last, node))
-        slc_branches_far_jump(&task->branches, node->function);
-    if (slc_is_landing(last, node))
+        err = pass_far_jump(fwd, task, exec, node);
+    if (!err && slc_is_landing(last, node))
         err = slc_branches_note(&task->branches, fwd->ids, node->pc_index[0], task->last_time,
                                 task->last_mark.distance);
     return err;
@@ -225,7 +269,7 @@ static int pass_exit(struct slc_forward *fwd, struct slc_fwd_task *task,
         return slc_branches_push(branches, slot, as_parent);
     }
     if (node->flags & SLC_NODE_RET)
-        slc_branches_return(branches, slot);
+        slc_branches_return(branches, slot, time);
     bool is_passed_by = node->is_loader && !fwd->follows_loader;
     if (node->flags & SLC_NODE_BRANCH && !is_passed_by)
         return slc_branches_note(branches, fwd->ids, node->pc_index[node->statement_count - 1],
@@ -278,7 +322,9 @@ static int pass_exec(struct slc_forward *fwd, const struct wet_exec *exec, wetdb
                            (unsigned long long)(first + node->statement_count - 1));
     err = pass_events(fwd, first);
     if (!err && task->last && first > from)
-        err = pass_way(fwd, task, node);
+        err = pass_way(fwd, task, exec, node);
+    if (!task->branches.bottom_time)
+        task->branches.bottom_time = first < from ? from : first;
     if (!slc_branches_top(&task->branches)->function)
         slc_branches_top(&task->branches)->function = node->function;
     if (!err)
@@ -365,7 +411,7 @@ static size_t run_execs(struct slc_forward *fwd, size_t e, size_t end, int *err)
             break;
         fetch_early(fwd, e);
         if (fwd->follows_control && !goes_on(task->last, node))
-            *err = pass_way(fwd, task, node);
+            *err = pass_way(fwd, task, exec, node);
         if (*err || fwd->is_stale)
             break;
         if (!slc_branches_top(&task->branches)->function)

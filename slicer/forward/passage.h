@@ -60,6 +60,8 @@ struct slc_outcome {
     size_t save_count;
     struct slc_branches_copy frames; /* from the lowest that it touched */
     bool is_remade;                  /* the lowest one was made anew */
+    wetdbg_time bottom_time;         /* as struct slc_branches says */
+    bool is_bottom_caller;
     bool is_last_marked;
     const struct slc_node *last;
     wetdbg_time last_time;

@@ -52,6 +52,7 @@ static int run_pass(struct slc_scan *scan)
         slc_memory_log(&scan->memory);
     scan->seed_at = 0;
     scan->is_stale = false;
+    scan->landings_asked = 0;
     scan->slice->counts.passes++;
     if (!err)
         err = slc_scan_run(scan);

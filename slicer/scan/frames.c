@@ -191,6 +191,8 @@ static bool is_back_at_landing(struct slc_frames *frames, uint64_t slot, uint64_
     if (frames->count < 2)
         return false;
     reach_down(frames, frames->count - 2);
+    if (jumped->slot)
+        return slot + 8 >= jumped->slot;
     if (below->child_slot)
         return slot >= below->child_slot;
     return function && function == jumped->function;
@@ -219,7 +221,8 @@ int slc_frames_pass_call(struct slc_frames *frames, uint64_t slot, uint64_t func
             return 0;
         if (top->kind == SLC_FRAME_JUMPED && frames->count > 1)
             reach_down(frames, frames->count - 2);
-        if (top->kind == SLC_FRAME_JUMPED && frames->count > 1 && top[-1].slot == slot) {
+        if (top->kind == SLC_FRAME_JUMPED && frames->count > 1 &&
+            top[-1].kind != SLC_FRAME_JUMPED && top[-1].slot == slot) {
             slc_frames_take_all(frames, hit); /* a jump inside one frame after all */
             pop(frames);
             continue;
@@ -240,9 +243,9 @@ int slc_frames_pass_call(struct slc_frames *frames, uint64_t slot, uint64_t func
     }
 }
 
-int slc_frames_pass_far_jump(struct slc_frames *frames, uint64_t function)
+int slc_frames_pass_far_jump(struct slc_frames *frames, uint64_t function, uint64_t rsp)
 {
-    int err = push(frames, SLC_FRAME_JUMPED, 0);
+    int err = push(frames, SLC_FRAME_JUMPED, rsp);
 
     if (!err)
         slc_frames_top(frames)->function = function;

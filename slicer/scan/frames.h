@@ -30,7 +30,8 @@ struct slc_demand {
 };
 
 struct slc_frame {
-    uint64_t slot;       /* address of the return address (SIGNAL: of the ucontext); 0 if unknown */
+    uint64_t slot; /* address of the return address (SIGNAL: of the ucontext; JUMPED: where the
+                    * stack pointer was after it); 0 if unknown */
     uint64_t child_slot; /* of the last call seen in this frame; 0 if none */
     uint64_t function;   /* JUMPED: start of the function that the jump landed in */
     uint32_t last_klass; /* lately demanded and still waiting, or SLC_UNKNOWN */
@@ -124,8 +125,9 @@ int slc_frames_pass_return(struct slc_frames *frames, uint64_t slot);
 int slc_frames_pass_call(struct slc_frames *frames, uint64_t slot, uint64_t function,
                          struct slc_want *hit);
 
-/* Passes a jump into the middle of `function` from another one. */
-int slc_frames_pass_far_jump(struct slc_frames *frames, uint64_t function);
+/* Passes a jump into the middle of `function` from another one, after which the stack pointer was
+ * `rsp` (0: that is not known). */
+int slc_frames_pass_far_jump(struct slc_frames *frames, uint64_t function, uint64_t rsp);
 
 /* Passes the end of a signal handler, which has the address of its ucontext; the frame takes
  * `stash`, also on failure. */

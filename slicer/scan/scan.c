@@ -19,6 +19,7 @@
 #include "common/clock.h"
 #include "slicer/scan/call_uses.h"
 #include "slicer/scan/fast.h"
+#include "slicer/scan/landing.h"
 #include "slicer/scan/loader.h"
 #include "slicer/scan/memo.h"
 #include "slicer/scan/stretch.h"
@@ -49,6 +50,23 @@ struct slc_task *slc_scan_task(struct slc_scan *scan, uint32_t number, int *err)
 
 /* ---- one execution ---- */
 
+#define LANDINGS_MAX 256 /* that are asked for: each runs an interval */
+
+static int pass_far_jump(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
+                         const struct slc_node *node)
+{
+    wetdbg_time time = scan->interval->first_time + exec->time_off + node->statement_count - 1;
+    struct slc_landing landing;
+    int err = slc_landing_find(scan->code, scan->interval,
+                               (size_t)(exec - scan->interval->execs) + 1, exec->task, &landing);
+
+    if (!err && (landing.is_above || !landing.rsp) && scan->landings_asked++ < LANDINGS_MAX)
+        err = slc_landing_ask(scan->wet, time, &landing);
+    else if (landing.is_above)
+        landing.rsp = 0;
+    return err ? err : slc_frames_pass_far_jump(&task->frames, task->next->function, landing.rsp);
+}
+
 int slc_pass_exit(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                   const struct slc_node *node)
 {
@@ -70,7 +88,7 @@ int slc_pass_exit(struct slc_scan *scan, struct slc_task *task, const struct wet
     if (slc_is_landing(node, task->next))
         slc_frames_branch(&task->frames, scan->code->classes, task->next->wet->pc, hit);
     if (slc_is_far_jump(node, task->next))
-        return slc_frames_pass_far_jump(&task->frames, task->next->function);
+        return pass_far_jump(scan, task, exec, node);
     return 0;
 }
 

@@ -64,8 +64,9 @@ struct slc_scan {
     bool follows_loader;
     bool bypasses_nothing; /* no pop at all, so that no other pass is needed */
     bool tracks_frames;
-    bool is_stale;  /* control classes changed: another pass is needed */
-    size_t seed_at; /* seeds[seed_at] is the next one */
+    bool is_stale;           /* control classes changed: another pass is needed */
+    unsigned landings_asked; /* of jumps whose stack pointer no operand tells */
+    size_t seed_at;          /* seeds[seed_at] is the next one */
     const struct wet_interval *interval;
     uint64_t *bits;              /* the interval's members; NULL if there are none yet */
     struct slc_arrival *arrival; /* at the stretch that is being scanned; slicer/scan/stretch.h */

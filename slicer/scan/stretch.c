@@ -70,6 +70,7 @@ static int arrive(struct slc_scan *scan, struct slc_task *task, const struct slc
     arrival->next = task->next;
     arrival->initial_count = scan->slice->initial_count;
     arrival->refused_count = bypass->refused_count;
+    arrival->landings_asked = scan->landings_asked;
     task->frames.lowest = task->frames.count - 1;
     slc_change_begin(&scan->memory, station->footprint);
     return slc_frames_save(&task->frames, 0, &arrival->frames);
@@ -339,7 +340,8 @@ int slc_stretch_keep(struct slc_scan *scan, const struct slc_reach *reach,
     bool is_fit = arrival->is_fit && !scan->memory.is_blurred && !scan->is_stale && !task->aside &&
                   task->pending.distance == SLC_NOT_WANTED &&
                   scan->slice->initial_count == arrival->initial_count &&
-                  scan->bypass.refused_count == arrival->refused_count;
+                  scan->bypass.refused_count == arrival->refused_count &&
+                  scan->landings_asked == arrival->landings_asked;
 
     slc_code_collect(scan->code);
     if (is_fit) {

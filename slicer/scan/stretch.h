@@ -34,6 +34,7 @@ struct slc_arrival {
     struct slc_word_list words;
     struct slc_station *station; /* NULL if it cannot be */
     size_t initial_count, refused_count;
+    unsigned landings_asked;
 };
 void slc_arrival_free(struct slc_arrival *arrival);
 
