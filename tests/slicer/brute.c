@@ -15,7 +15,7 @@
 struct map {
     uint64_t *keys;
     uint32_t *values; /* 0: absent */
-    size_t capacity, count;
+    size_t capacity, count; /* a capacity is 0 or a power of two */
 };
 
 static uint32_t *map_at(struct map *map, uint64_t key)
@@ -32,9 +32,9 @@ static uint32_t *map_at(struct map *map, uint64_t key)
         free(old.keys);
         free(old.values);
     }
-    size_t i = (key * 0x9e3779b97f4a7c15u >> 20) % map->capacity;
+    size_t i = (key * 0x9e3779b97f4a7c15u >> 20) & (map->capacity - 1);
     while (map->values[i] && map->keys[i] != key)
-        i = (i + 1) % map->capacity;
+        i = (i + 1) & (map->capacity - 1);
     if (!map->values[i]) {
         map->keys[i] = key;
         map->count++; /* every caller that asks may set it; an over-count does no harm */
@@ -46,9 +46,9 @@ static uint32_t map_get(const struct map *map, uint64_t key)
 {
     if (!map->capacity)
         return 0;
-    size_t i = (key * 0x9e3779b97f4a7c15u >> 20) % map->capacity;
+    size_t i = (key * 0x9e3779b97f4a7c15u >> 20) & (map->capacity - 1);
     while (map->values[i] && map->keys[i] != key)
-        i = (i + 1) % map->capacity;
+        i = (i + 1) & (map->capacity - 1);
     return map->values[i];
 }
 
@@ -1454,6 +1454,7 @@ struct spread {
     uint8_t *parents;     /* 1: what the instance lets run does */
     uint32_t *distance;   /* of instances */
     wetdbg_time source;
+    uint32_t before; /* the last definition before the source, on which none up to it depends */
     const struct picture *picture; /* places of the source; NULL: the instance */
 };
 
@@ -1489,7 +1490,7 @@ static bool spreads(struct spread *s, wetdbg_time user, const struct use *use)
         if (s->distance[user] > 1)
             s->distance[user] = 1;
     }
-    for (uint32_t d = use->def; d; d = b->defs.at[d].before) {
+    for (uint32_t d = use->def; d > s->before; d = b->defs.at[d].before) {
         const struct def *def = &b->defs.at[d];
         if (def->flow == JOIN_FLOW) {
             for (uint32_t i = def->join; b->joins.at[i]; i++) {
@@ -1594,6 +1595,7 @@ uint32_t *brute_forward(struct brute *b, const struct brute_criterion *source,
     const struct picture *picture = &b->pictures.at[source->picture];
     struct spread s = {.search = {.b = b, .kinds = kinds},
                        .source = source->time,
+                       .before = (uint32_t)b->first_defs[source->time] - 1,
                        .picture = picture->uses.count ? picture : NULL};
 
     b->edges.count = 0;

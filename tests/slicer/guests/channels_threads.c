@@ -38,10 +38,13 @@ static void fill(unsigned from, unsigned end, char value)
 
 int main(void)
 {
+    pthread_attr_t attributes;
     pthread_t thread;
 
+    pthread_attr_init(&attributes); /* brute force follows each byte of a stack */
+    pthread_attr_setstacksize(&attributes, 64 << 10);
     if (pipe(fds) || fcntl(fds[1], F_SETPIPE_SZ, PAGE) < 0 ||
-        pthread_create(&thread, NULL, reader, NULL))
+        pthread_create(&thread, &attributes, reader, NULL))
         return 1;
     fill(0, 10, 1);
     for (volatile unsigned i = 0; i < 500; i++)

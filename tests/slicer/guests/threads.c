@@ -46,13 +46,16 @@ static void *work(void *arg)
 int main(void)
 {
     unsigned sum = 0;
+    pthread_attr_t attributes;
 
+    pthread_attr_init(&attributes); /* brute force follows each byte of a stack */
+    pthread_attr_setstacksize(&attributes, 64 << 10);
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct job jobs[THREADS];
         pthread_t threads[THREADS];
         for (unsigned i = 0; i < THREADS; i++) {
             jobs[i] = (struct job){.start = i + 5 * round + sum};
-            if (pthread_create(&threads[i], NULL, work, &jobs[i]))
+            if (pthread_create(&threads[i], &attributes, work, &jobs[i]))
                 return 1;
         }
         while (ready < 1)
