@@ -482,6 +482,7 @@ static void end_on(struct vk_kernel *k, const struct vk_history_call *call)
     if (!task)
         return;
     task->in_call = 0;
+    task->made = 0;
     task->has_waited = false;
     task->futex = 0;
     task->is_woken = false;
@@ -597,7 +598,12 @@ static int task_new_on(struct vk_kernel *k, const struct vk_event *event)
     struct vk_told told = {.result = event->tid, .when = event->when};
     struct vk_run run = told_run(k, call, &told, &memory);
     run.told_slot = event->task;
-    if (vk_clone_told(&run))
+    bool is_thread = vk_clone_told(&run);
+    struct vk_task *maker = vk_task_edit(k, event->parent);
+    if (!maker)
+        return -ENOMEM;
+    maker->made = is_thread ? event->tid : 0;
+    if (is_thread)
         call->is_thread = true;
     else
         vk_task_edit(k, event->task)->state = VK_TASK_CHILD;

@@ -539,6 +539,7 @@ int vk_call(struct vk_kernel *k, const struct vk_call *call, const struct vk_mem
         return -ENOMEM;
     task->call = *call;
     task->done = 0;
+    task->made = 0;
     task->has_waited = task->is_woken = false;
     task->futex = 0;
     task->deadline = VK_NEVER;

@@ -194,6 +194,7 @@ struct vk_task {
     uint32_t futex_bits;
     uint64_t done;    /* bytes that a call which waits has written */
     uint32_t in_call; /* the history's call + 1 while one is told; 0: none */
+    int made;         /* the thread that this call has made, which has not come back; 0: none */
     char name[16];
 };
 
