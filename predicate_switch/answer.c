@@ -12,6 +12,7 @@
 #include <wetdbg/errors.h>
 
 #define SYSCALL_BYTES 2
+#define CAREFUL       512 /* instructions before a time at which to stop */
 
 /* ---- memory ---- */
 
@@ -90,8 +91,8 @@ static int op_append(struct psw_entry *entry, const struct vk_op *op)
 static int task_new_append(struct psw_live *live, struct psw_entry *entry, const struct vk_op *op)
 {
     struct evq_op made = evq_op_new(EVQ_OP_TASK_NEW);
-    if (op->task >= VK_TASKS_MAX || op->from >= VK_TASKS_MAX || !live->tasks[op->from].is_in_call)
-        return unresolved(live, "a thread that begins without a call");
+    if (op->task >= VK_TASKS_MAX || op->from >= VK_TASKS_MAX)
+        return unresolved(live, "a thread that is not there");
     struct evq_regs regs = live->tasks[op->from].regs;
     regs.r[EVQ_RAX] = 0;
     if (op->stack)
@@ -472,17 +473,26 @@ void psw_live_fini(struct psw_live *live)
     free(live->tasks);
 }
 
+/* Runs on to a time, or a little beyond. A run that may stop where it likes stops before a fragment
+ * that would go too far, so the last instructions are an exact stop, which is careful from its
+ * beginning and cannot run past. */
+static int run_to(struct psw_live *live, const struct rep_source *source, uint64_t time,
+                  enum rep_stop *why)
+{
+    uint64_t now = rep_engine_time(live->engine);
+    return time > now ? rep_engine_run(live->engine, source, time - now, time - now <= CAREFUL, why)
+                      : 0;
+}
+
 int psw_live_run(struct psw_live *live, uint64_t limit)
 {
     struct rep_source source = {.next = live_next, .met = live_met, .arg = live};
-    uint64_t now = rep_engine_time(live->engine), end = now + limit;
+    uint64_t end = rep_engine_time(live->engine) + limit;
     enum rep_stop why = REP_STOP_TIME;
     int err = 0;
-    while (!err && why == REP_STOP_TIME && now < end) {
-        uint64_t next = live->until < end ? live->until : end;
-        err = next > now ? rep_engine_run(live->engine, &source, next - now, false, &why) : 0;
-        now = rep_engine_time(live->engine);
-        if (!err && why == REP_STOP_TIME && now >= live->until)
+    while (!err && why == REP_STOP_TIME && rep_engine_time(live->engine) < end) {
+        err = run_to(live, &source, live->until < end ? live->until : end, &why);
+        if (!err && why == REP_STOP_TIME && rep_engine_time(live->engine) >= live->until)
             err = tick(live);
     }
     return live->then == VK_THEN_RUN || live->then == VK_THEN_END ? err : 0;

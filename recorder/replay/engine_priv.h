@@ -67,7 +67,8 @@ const struct evq_entry *rep_current_entry(const struct rep_engine *engine);
 /* Gives the replayee, whose queue is used up, the next ones of the entries in `spare`. */
 int rep_batch_give(struct rep_engine *engine);
 int rep_jumps_take(struct rep_engine *engine);
-/* Copies the replayee's tasks (EVQ_TASKS_MAX); of one that is not live nothing but that it is not. */
+/* Copies the replayee's tasks (EVQ_TASKS_MAX); of one that is not live nothing but that it is
+ * not. */
 void rep_tasks_copy(const struct rep_host *host, struct agt_task *to);
 int rep_command(struct rep_engine *engine, uint32_t command, uint64_t a, uint64_t b, uint64_t c,
                 uint64_t *reply);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * switch_driver FILE.wet model              how the virtual kernel's answers differ from those recorded
+ * switch_driver FILE.wet model              how the virtual kernel differs from what was recorded
  * switch_driver FILE.wet unchanged N SEED   goes on unchanged at N times
  * switch_driver FILE.wet at TIME            goes on unchanged at that time
  * switch_driver FILE.wet switch TIME        with the condition there the other way round
