@@ -96,6 +96,10 @@ struct vk_history;
 int vk_history_new(const struct vk_start *start, struct vk_history **out);
 void vk_history_free(struct vk_history *history);
 
+/* What the kernel left at rsp for the first instruction (argc, argv, environment, auxiliary vector):
+ * who the process is. Told before any event; what is not there is not learned. */
+void vk_history_stack(struct vk_history *history, uint64_t stack, const struct vk_memory *memory);
+
 /* What a recorded call wrote into memory. */
 struct vk_piece {
     uint64_t address, size;

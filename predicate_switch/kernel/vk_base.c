@@ -3,9 +3,9 @@
  * The file system as it was when the run began. It is told by the recording, call by call; what
  * that leaves open is looked up on the disk, if there it is as it was.
  *
- * When is it? The kernel sets the time of last change (st_ctime) itself, at each write, rename and
- * change of mode. So a file whose st_ctime is before the recording is what it was, under the name
- * that it had. A directory changes whenever something in it comes or goes: if it has, a name that
+ * When is it? The recording may have asked for its size, times and inode, which agree. Otherwise
+ * its times tell: the kernel itself sets st_ctime, at each write, rename and change of mode, and
+ * the time of birth. A directory changes whenever something in it comes or goes: if it has, a name that
  * is missing in it now may have been there.
  */
 #include <dirent.h>
@@ -165,14 +165,6 @@ bool vk_path_is_live(const char *path)
 
 /* ---- the disk ---- */
 
-/* Whether a file's contents are from before the recording. A recorder makes hard links to the files
- * that it maps, which count as changes; whoever writes sets the time of the contents, too. */
-static bool is_older(const struct stat *st, int64_t when)
-{
-    return st->st_ctime < when ||
-           (S_ISREG(st->st_mode) && st->st_nlink > 1 && st->st_mtime < when);
-}
-
 /* Whether a directory has lost and got nothing since the recording. */
 static bool is_quiet(const struct vk_history *h, const char *path)
 {
@@ -208,23 +200,37 @@ static bool contradicts(const struct vk_base *base, const struct stat *st)
             told->st_mtim.tv_nsec != st->st_mtim.tv_nsec);
 }
 
+/* Whether what is found is what was there: the recording was told so; or nobody has changed it
+ * since. Whoever gives a file another name (rr does, to keep it) changes st_ctime, but neither when
+ * the file was born nor when it was written. */
+static bool is_same(const struct vk_history *h, const struct vk_base *base, const char *path,
+                    const struct stat *st)
+{
+    int64_t before = h->start.disk_before;
+    if (contradicts(base, st))
+        return false;
+    if (base->is_stat_told && !S_ISDIR(st->st_mode))
+        return true;
+    return st->st_ctime < before ||
+           ((S_ISDIR(st->st_mode) || st->st_mtime < before) && was_born_before(path, before));
+}
+
 static void ask_found(struct vk_history *h, struct vk_base *base, const char *path,
                       const struct stat *st)
 {
-    bool is_directory = S_ISDIR(st->st_mode);
-    bool is_old = is_older(st, h->start.disk_before);
-    if (contradicts(base, st) ||
-        !(is_old || (is_directory && was_born_before(path, h->start.disk_before))))
+    if (!is_same(h, base, path, st))
         return;
+    bool is_directory = S_ISDIR(st->st_mode);
+    bool is_quiet = st->st_ctime < h->start.disk_before;
     base->is_on_disk = true;
     base->presence = VK_PRESENCE_THERE;
     base->format = st->st_mode & S_IFMT;
-    base->is_list_same = is_directory && is_old;
+    base->is_list_same = is_directory && is_quiet;
     if (!base->has_stat) {
         base->st = *st;
-        base->has_stat = is_old;
+        base->has_stat = is_quiet;
     }
-    if (is_old && S_ISREG(st->st_mode)) {
+    if (S_ISREG(st->st_mode)) {
         base->st.st_size = st->st_size;
         base->has_size = true;
     }
@@ -313,8 +319,8 @@ static int base_fill(struct vk_history *h, uint32_t index, uint64_t offset, uint
     if (!base->is_on_disk || vk_base_path(h, index, path, sizeof(path)) ||
         wd_regular_try(AT_FDCWD, path, WD_LINKS_REFUSE, &fd, &st))
         return -ENODATA;
-    bool is_same = is_older(&st, h->start.disk_before) && !contradicts(base, &st);
-    int err = is_same && agrees(base, fd) ? fill_from(base, fd, offset, size) : -ENODATA;
+    int err = is_same(h, base, path, &st) && agrees(base, fd) ? fill_from(base, fd, offset, size)
+                                                              : -ENODATA;
     close(fd);
     return err;
 }

@@ -448,7 +448,7 @@ static const struct vk_call_row rows[] = {
     NOT(process_vm_writev, processes),
     NOT(setpgid, processes),
     NOT(setsid, processes),
-    MAKER(socket),
+    ROW(socket, socket, vk_adopt_maker, _ONLY_RECORDED, A(0) | A(1) | A(2)),
     MAKER(accept),
     MAKER(accept4),
     MAKER(inotify_init),
@@ -456,20 +456,20 @@ static const struct vk_call_row rows[] = {
     MAKER(pidfd_open),
     MAKER(perf_event_open),
     MAKER(userfaultfd),
-    NOT(connect, outside),
+    ONLY(connect, FD0 | A(2)),
     NOT(bind, outside),
     NOT(listen, outside),
     NOT(sendto, outside),
-    NOT(recvfrom, outside),
+    ONLY(recvfrom, FD0 | A(2)),
     NOT(sendmsg, outside),
-    NOT(recvmsg, outside),
+    ONLY(recvmsg, FD0),
     NOT(sendmmsg, outside),
     NOT(recvmmsg, outside),
     NOT(shutdown, outside),
-    NOT(getsockname, outside),
-    NOT(getpeername, outside),
-    NOT(setsockopt, outside),
-    NOT(getsockopt, outside),
+    ONLY(getsockname, FD0 | A(2)),
+    ONLY(getpeername, FD0 | A(2)),
+    ONLY(setsockopt, FD0 | A(2)),
+    ONLY(getsockopt, FD0 | A(2)),
     NOT(inotify_add_watch, outside),
     NOT(splice, "bytes that pass through no memory"),
     NOT(tee, "bytes that pass through no memory"),
@@ -514,9 +514,14 @@ const char *vk_call_name(int32_t number, enum vk_modelled *how, const char **why
 int64_t vk_answer(struct vk_run *run)
 {
     const struct vk_call_row *row = vk_row_of(run->call->number);
+    struct vk_answer next;
     if (!row)
         return vk_unknown(run, "is not modelled");
-    return row->fn ? row->fn(run) : vk_unknown(run, "%s", row->why);
+    int64_t result = row->fn ? row->fn(run) : vk_unknown(run, "%s", row->why);
+    bool may_take = row->key && !run->told && !run->has_taken;
+    if (result != VK_UNKNOWN || !may_take || !vk_next_answer(run, &next))
+        return result;
+    return vk_give_answer(run, &next);
 }
 
 /* A recorded call did what the model did not foresee; now that it has learned, the same again. */

@@ -135,6 +135,7 @@ vk_call_fn vk_call_setrlimit;
 vk_call_fn vk_call_setuid;
 vk_call_fn vk_call_sigaltstack;
 vk_call_fn vk_call_signalfd4;
+vk_call_fn vk_call_socket;
 vk_call_fn vk_call_socketpair;
 vk_call_fn vk_call_stat;
 vk_call_fn vk_call_statx;

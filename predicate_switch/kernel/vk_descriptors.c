@@ -75,6 +75,17 @@ static void end_of_pipe(struct vk_kernel *k, uint32_t pipe, bool reads)
         vk_clear(&row->bytes);
 }
 
+/* Whoever closes an end of a pair without having read all of it lets the other one know. */
+static void reset_pair(struct vk_kernel *k, const struct vk_open *open)
+{
+    const struct vk_pipe *in = vk_row(&k->pipes, open->object);
+    if (in->end == in->start)
+        return;
+    struct vk_pipe *out = vk_edit(&k->pipes, open->other);
+    if (out)
+        out->is_reset = true;
+}
+
 static void open_close(struct vk_kernel *k, const struct vk_open *open, uint32_t index)
 {
     unsigned access = open->flags & O_ACCMODE;
@@ -90,6 +101,7 @@ static void open_close(struct vk_kernel *k, const struct vk_open *open, uint32_t
             end_of_pipe(k, open->object, false);
         break;
     case VK_OPEN_PAIR:
+        reset_pair(k, open);
         end_of_pipe(k, open->object, true);
         end_of_pipe(k, open->other, false);
         break;
@@ -339,9 +351,12 @@ void vk_adopt_fcntl(struct vk_run *run)
     if (!open || run->told->result < 0)
         return;
     vk_open_of(run->k, (uint32_t)run->a[0], &index);
-    if (run->a[1] == F_GETFL)
+    if (run->a[1] == F_GETFL) {
+        uint32_t stream = open->outside - 1;
         vk_open_edit(run->k, index)->flags = (uint32_t)run->told->result;
-    else if (run->a[1] == F_SETFL)
+        if (run->learns && stream < 3 && run->h->stream_flags[stream] == VK_NONE)
+            run->h->stream_flags[stream] = (uint32_t)run->told->result;
+    } else if (run->a[1] == F_SETFL)
         vk_open_edit(run->k, index)->flags = (uint32_t)run->a[2];
     else if (run->a[1] == F_GETFD)
         ((struct vk_fd *)vk_edit(&run->k->fds, (uint32_t)run->a[0]))->is_cloexec =
@@ -370,10 +385,7 @@ const struct vk_open *vk_adopt_open(struct vk_run *run, uint64_t fd, bool is_the
     if (fd >= VK_FD_MAX)
         return NULL;
     if (!vk_open_of(run->k, fd, &index)) {
-        struct vk_open open = {.kind = VK_OPEN_OUTSIDE,
-                               .inode = VK_NONE,
-                               .flags = VK_NONE,
-                               .outside = fd < 3 ? (uint32_t)fd : VK_NONE};
+        struct vk_open open = {.kind = VK_OPEN_OUTSIDE, .inode = VK_NONE, .flags = VK_NONE};
         index = vk_open_new(run->k, &open);
         if (index == VK_NONE || vk_fd_set(run->k, fd, index, false))
             return NULL;

@@ -767,6 +767,8 @@ int64_t vk_call_fallocate(struct vk_run *run)
         return -EBADF;
     if ((int64_t)run->a[2] < 0 || (int64_t)run->a[3] <= 0)
         return -EINVAL;
+    if (open->flags != VK_NONE && (open->flags & O_ACCMODE) == O_RDONLY)
+        return -EBADF;
     if (open->kind != VK_OPEN_FILE || run->a[1] & ~(uint64_t)FALLOC_FL_KEEP_SIZE)
         return vk_unknown(run, "mode %#llx is not modelled", (unsigned long long)run->a[1]);
     int64_t err = vk_file_size(run, open->inode, &size);

@@ -4,6 +4,7 @@
  * at its begin, where what it reads of memory is kept, and again at its end, where its answer is
  * compared with the recorded one. So a kernel can later be brought to any time without memory.
  */
+#include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/futex.h>
@@ -74,6 +75,8 @@ int vk_history_new(const struct vk_start *start, struct vk_history **out)
     if (!h)
         return -ENOMEM;
     pthread_mutex_init(&h->lock, NULL);
+    for (int i = 0; i < 3; i++)
+        h->stream_flags[i] = VK_NONE;
     int err = start->task < VK_TASKS_MAX ? start_copy(h, start)
                                          : wetdbg_fail(-WETDBG_ERR_CORRUPT, "task %u", start->task);
     if (!err)
@@ -86,6 +89,51 @@ int vk_history_new(const struct vk_start *start, struct vk_history **out)
     }
     *out = h;
     return 0;
+}
+
+#define WORDS_MAX 65536
+
+static bool word(const struct vk_memory *memory, uint64_t address, uint64_t *value)
+{
+    return !memory->read(memory->arg, address, value, sizeof(*value));
+}
+
+static void take_id(struct vk_scalars *s, uint64_t kind, uint64_t value)
+{
+    uint32_t id = (uint32_t)value;
+    switch (kind) {
+    case AT_UID:
+        s->uid = id;
+        break;
+    case AT_EUID:
+        s->euid = s->suid = id;
+        break;
+    case AT_GID:
+        s->gid = id;
+        break;
+    case AT_EGID:
+        s->egid = s->sgid = id;
+        break;
+    default:
+        return;
+    }
+    s->ids_told |= 1u << (kind - AT_UID);
+    s->knows_ids = s->ids_told == 15;
+}
+
+void vk_history_stack(struct vk_history *h, uint64_t stack, const struct vk_memory *memory)
+{
+    uint64_t value, kind, at = stack + 8;
+    int lists = 0;
+    for (int i = 0; i < WORDS_MAX && lists < 2; i++, at += 8) {
+        if (!word(memory, at, &value))
+            return;
+        lists += !value; /* argv and environment end with zeros */
+    }
+    for (int i = 0; i < 64 && word(memory, at, &kind) && kind && word(memory, at + 8, &value);
+         i++, at += 16)
+        take_id(&h->first, kind, value);
+    vk_first_facts(&h->kernel->s, &h->first);
 }
 
 static void pieces_free(struct vk_piece *pieces, size_t count)

@@ -74,12 +74,31 @@ static int streams_start(struct vk_kernel *k)
 {
     for (uint32_t fd = 0; fd < 3; fd++) {
         struct vk_open open = {.kind = VK_OPEN_OUTSIDE, .flags = VK_NONE, .outside = fd + 1};
+        open.flags = k->history->stream_flags[fd];
         open.inode = vk_inode_of_base(k, fd + 1);
         uint32_t index = open.inode == VK_NONE ? VK_NONE : vk_open_new(k, &open);
         if (index == VK_NONE || vk_fd_set(k, fd, index, false))
             return -ENOMEM;
+        if (vk_base_at(k->history, fd + 1)->format == S_IFREG)
+            vk_stream_is_file(k, fd);
     }
     return 0;
+}
+
+void vk_first_facts(struct vk_scalars *s, const struct vk_scalars *first)
+{
+    s->brk = first->brk;
+    s->brk_start = first->brk_start;
+    s->umask = first->knows_umask ? first->umask : 022;
+    s->knows_umask = first->knows_umask;
+    if (first->knows_ids) {
+        s->uid = first->uid, s->euid = first->euid, s->suid = first->suid;
+        s->gid = first->gid, s->egid = first->egid, s->sgid = first->sgid;
+        s->knows_ids = true;
+    }
+    memcpy(s->limit_cur, first->limit_cur, sizeof(s->limit_cur));
+    memcpy(s->limit_max, first->limit_max, sizeof(s->limit_max));
+    s->limits_known = first->limits_known;
 }
 
 static int kernel_start(struct vk_kernel *k)
@@ -88,11 +107,11 @@ static int kernel_start(struct vk_kernel *k)
     struct vk_scalars *s = &k->s;
     *s = (struct vk_scalars){.pid = start->pid,
                              .parent = start->parent,
-                             .umask = 022,
                              .running = start->task,
                              .live_from = VK_NEVER,
                              .inode_next = UINT64_C(1) << 32,
                              .tid_next = start->pid + 1};
+    vk_first_facts(s, &k->history->first);
     if (vk_extend(&k->actions, ACTIONS) || vk_extend(&k->tasks, start->task + 1))
         return -ENOMEM;
     *vk_task_edit(k, start->task) =

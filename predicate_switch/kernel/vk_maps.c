@@ -21,7 +21,15 @@
 #define STACK_GAP (256 * WD_PAGE)
 #define LOWEST    UINT64_C(65536)
 #define MAPS_MAX  65530
-#define RIGHTS    (PROT_READ | PROT_WRITE | PROT_EXEC)
+/* What keeps maps from joining, as bits. */
+#define ADVICE_NO_RESERVE 1u
+#define ADVICE_RANDOM     2u
+#define ADVICE_SEQUENTIAL 4u
+#define ADVICE_NO_FORK    8u
+#define ADVICE_NO_DUMP    16u
+#define ADVICE_HUGE       32u
+#define ADVICE_NO_HUGE    64u
+#define RIGHTS            (PROT_READ | PROT_WRITE | PROT_EXEC)
 
 static void map_keep(void *row)
 {
@@ -108,7 +116,8 @@ static bool joins(const struct vk_map *low, const struct vk_map *high)
 {
     return low->end == high->start && low->prot == high->prot &&
            low->is_shared == high->is_shared && low->grows_down == high->grows_down &&
-           low->inode == high->inode && low->no_fork == high->no_fork &&
+           low->inode == high->inode && low->is_accounted == high->is_accounted &&
+           low->advice == high->advice &&
            (low->inode == VK_NONE || low->offset + (low->end - low->start) == high->offset) &&
            (low->name == high->name ||
             (low->name && high->name && !strcmp(low->name->text, high->name->text)));
@@ -167,7 +176,7 @@ void vk_maps_start(struct vk_kernel *k)
         if (!is_special(from->name) && from->end > k->s.mmap_base && from->end < TASK_END)
             k->s.mmap_base = from->end;
         if (!strcmp(from->name, "[heap]"))
-            k->s.brk_start = from->start, k->s.brk = from->end;
+            k->s.brk_start = from->start;
     }
 }
 
@@ -214,8 +223,10 @@ static bool has_huge(uint64_t size, bool is_file, uint64_t offset)
     return end > aligned && end - aligned >= HUGE_PAGE;
 }
 
-static uint64_t find_huge(const struct vk_kernel *k, uint64_t size, uint64_t offset)
+static uint64_t find_huge(const struct vk_kernel *k, uint64_t hint, uint64_t size, uint64_t offset)
 {
+    if (hint && is_free(k, hint, size + HUGE_PAGE))
+        return hint;
     uint64_t at = find_below(k, k->s.mmap_base, size + HUGE_PAGE);
     if (!at)
         return 0;
@@ -229,13 +240,15 @@ static uint64_t find_room(const struct vk_kernel *k, uint64_t hint, uint64_t siz
     hint = wd_page_down(hint);
     if (hint && hint < LOWEST)
         hint = LOWEST;
-    if (hint && hint + size <= TASK_END && hint + size > hint && is_free(k, hint, size))
-        return hint;
-    if (has_huge(size, is_file, offset)) {
-        uint64_t huge = find_huge(k, size, is_file ? offset : 0);
+    if (hint + size > TASK_END || hint + size < hint)
+        hint = 0;
+    if ((is_file || !hint) && has_huge(size, is_file, offset)) {
+        uint64_t huge = find_huge(k, hint, size, is_file ? offset : 0);
         if (huge)
             return huge;
     }
+    if (hint && is_free(k, hint, size))
+        return hint;
     return find_below(k, k->s.mmap_base, size);
 }
 
@@ -367,6 +380,9 @@ static int64_t mmap_do(struct vk_run *run, const struct mmap_args *m, uint64_t a
                          .prot = (uint32_t)m->prot & RIGHTS,
                          .is_shared = m->is_shared,
                          .grows_down = m->flags & MAP_GROWSDOWN,
+                         .is_accounted =
+                             !m->is_shared && m->prot & PROT_WRITE && !(m->flags & MAP_NORESERVE),
+                         .advice = m->flags & MAP_NORESERVE ? ADVICE_NO_RESERVE : 0,
                          .inode = m->inode,
                          .offset = m->offset,
                          .name = name_of(k, m->inode)};
@@ -472,8 +488,14 @@ static int protect(struct vk_run *run, uint64_t start, uint64_t end, uint32_t pr
     op->prot = (int)prot;
     uint64_t first = vk_maps_first(k, start), i = first;
     for (; map_at(k, i) && map_at(k, i)->start < end; i++)
-        if (map_at(k, i)->prot != prot)
-            ((struct vk_map *)vk_edit(&k->maps, (uint32_t)i))->prot = prot;
+        if (map_at(k, i)->prot != prot) {
+            struct vk_map *map = vk_edit(&k->maps, (uint32_t)i);
+            map->prot = prot;
+            if (prot & PROT_WRITE && !map->is_shared && !(map->advice & ADVICE_NO_RESERVE))
+                map->is_accounted = true;
+            else if (!(prot & PROT_WRITE) && map->inode == VK_NONE)
+                map->is_accounted = false; /* of memory that was never written; since 6.6 */
+        }
     while (i-- > (first ? first - 1 : 0))
         join(k, i);
     return 0;
@@ -552,6 +574,8 @@ void vk_adopt_brk(struct vk_run *run)
     if (!k->s.brk_start)
         k->s.brk_start = told;
     k->s.brk = told;
+    if (run->learns && !run->h->first.brk && !run->a[0])
+        run->h->first.brk = run->h->first.brk_start = told;
 }
 
 /* ---- mremap ---- */
@@ -710,33 +734,73 @@ static int64_t discard(struct vk_run *run, uint64_t start, uint64_t end)
     return 0;
 }
 
+/* Bits that an advice clears and sets; false: it changes nothing that is kept. */
+static bool advice_bits(int advice, uint32_t *clears, uint32_t *sets)
+{
+    static const struct {
+        int advice;
+        uint32_t clears, sets;
+    } known[] = {
+        {MADV_NORMAL, ADVICE_RANDOM | ADVICE_SEQUENTIAL, 0},
+        {MADV_RANDOM, ADVICE_SEQUENTIAL, ADVICE_RANDOM},
+        {MADV_SEQUENTIAL, ADVICE_RANDOM, ADVICE_SEQUENTIAL},
+        {MADV_DONTFORK, 0, ADVICE_NO_FORK},
+        {MADV_DOFORK, ADVICE_NO_FORK, 0},
+        {MADV_DONTDUMP, 0, ADVICE_NO_DUMP},
+        {MADV_DODUMP, ADVICE_NO_DUMP, 0},
+        {MADV_HUGEPAGE, ADVICE_NO_HUGE, ADVICE_HUGE},
+        {MADV_NOHUGEPAGE, ADVICE_HUGE, ADVICE_NO_HUGE},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+        if (known[i].advice != advice)
+            continue;
+        *clears = known[i].clears;
+        *sets = known[i].sets;
+        return true;
+    }
+    return false;
+}
+
+static int advise(struct vk_kernel *k, uint64_t start, uint64_t end, uint32_t clears, uint32_t sets)
+{
+    if (start >= end)
+        return 0;
+    if (split(k, start) || split(k, end))
+        return -ENOMEM;
+    uint64_t first = vk_maps_first(k, start), i = first;
+    for (; map_at(k, i) && map_at(k, i)->start < end; i++) {
+        struct vk_map *map = vk_edit(&k->maps, (uint32_t)i);
+        if (!map)
+            return -ENOMEM;
+        map->advice = (map->advice & ~clears) | sets;
+    }
+    while (i-- > (first ? first - 1 : 0))
+        join(k, i);
+    return 0;
+}
+
 int64_t vk_call_madvise(struct vk_run *run)
 {
     uint64_t start = run->a[0], end = start + wd_page_up(run->a[1]);
+    uint32_t clears, sets;
+    int advice = (int)run->a[2];
     if (!wd_page_is_start(start) || end < start || (run->a[1] && !wd_page_up(run->a[1])))
         return -EINVAL;
-    int64_t gap = mapped_until(run->k, start, end) < end ? -ENOMEM : 0;
-    switch ((int)run->a[2]) {
-    case MADV_NORMAL:
-    case MADV_RANDOM:
-    case MADV_SEQUENTIAL:
+    int64_t gap = start < end && mapped_until(run->k, start, end) < end ? -ENOMEM : 0;
+    if (advice_bits(advice, &clears, &sets))
+        return advise(run->k, start, end, clears, sets) ? VK_NOMEM : gap;
+    switch (advice) {
     case MADV_WILLNEED:
-    case MADV_DONTFORK:
-    case MADV_DOFORK:
-    case MADV_HUGEPAGE:
-    case MADV_NOHUGEPAGE:
-    case MADV_DONTDUMP:
-    case MADV_DODUMP:
     case MADV_COLD:
     case MADV_PAGEOUT:
     case MADV_FREE: /* contents may stay, and do */
-        return start == end ? 0 : gap;
+        return gap;
     case MADV_DONTNEED: {
         int64_t err = discard(run, start, end);
-        return err ? err : start == end ? 0 : gap;
+        return err ? err : gap;
     }
     default:
-        return vk_unknown(run, "advice %d is not modelled", (int)run->a[2]);
+        return vk_unknown(run, "advice %d is not modelled", advice);
     }
 }
 

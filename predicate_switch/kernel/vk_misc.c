@@ -129,27 +129,31 @@ int64_t vk_call_setgid(struct vk_run *run)
     return set_one(run, ids);
 }
 
+static void ids_take(struct vk_scalars *s, int32_t number, uint32_t id)
+{
+    static const int32_t numbers[] = {SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid};
+    for (unsigned i = 0; i < 4; i++)
+        if (numbers[i] == number)
+            s->ids_told |= 1u << i;
+    if (number == SYS_getuid)
+        s->uid = id;
+    else if (number == SYS_geteuid)
+        s->euid = s->suid = id;
+    else if (number == SYS_getgid)
+        s->gid = id;
+    else
+        s->egid = s->sgid = id;
+    s->knows_ids = s->ids_told == 15;
+}
+
 /* The first ids that are told are taken for all three: few programs run with others. */
 void vk_adopt_ids(struct vk_run *run)
 {
-    struct vk_scalars *s = &run->k->s;
-    uint32_t id = (uint32_t)run->told->result;
-    switch (run->call->number) {
-    case SYS_getuid:
-        s->uid = id;
-        break;
-    case SYS_geteuid:
-        s->euid = s->suid = id;
-        break;
-    case SYS_getgid:
-        s->gid = id;
-        break;
-    case SYS_getegid:
-        s->egid = s->sgid = id;
-        break;
-    default:
-        break;
-    }
+    if (run->told->result < 0 || run->k->s.knows_ids)
+        return;
+    ids_take(&run->k->s, run->call->number, (uint32_t)run->told->result);
+    if (run->learns)
+        ids_take(&run->h->first, run->call->number, (uint32_t)run->told->result);
 }
 
 /* ---- limits ---- */
@@ -214,6 +218,12 @@ static void learn_limit(struct vk_run *run, uint64_t which, uint64_t address)
     *limit(run->k, which, false) = both[0];
     *limit(run->k, which, true) = both[1];
     run->k->s.limits_known |= 1u << which;
+    struct vk_scalars *first = &run->h->first;
+    if (run->learns && !(first->limits_known & 1u << which)) {
+        first->limit_cur[which] = both[0];
+        first->limit_max[which] = both[1];
+        first->limits_known |= 1u << which;
+    }
 }
 
 void vk_adopt_getrlimit(struct vk_run *run)

@@ -34,8 +34,6 @@ static int64_t open_create(struct vk_run *run, const struct vk_where *where, uin
                            uint32_t *inode)
 {
     struct vk_kernel *k = run->k;
-    if (where->is_slashed)
-        return -EISDIR;
     if (vk_inode(k, where->directory)->is_live)
         return vk_unknown(run, "a file in a tree of the kernel's");
     if (!vk_may(k, vk_inode(k, where->directory), 3))
@@ -71,12 +69,13 @@ static int64_t open_check(struct vk_run *run, uint32_t index, uint32_t flags)
 static int64_t open_at(struct vk_run *run, int at, uint64_t path, uint32_t flags, uint32_t mode)
 {
     struct vk_where where;
+    uint32_t inode;
     bool is_new_only = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
-    unsigned how = flags & O_NOFOLLOW || is_new_only ? VK_WALK_PARENT : VK_WALK_FOLLOW;
-    int64_t err = vk_walk(run, at, path, how, &where);
+    unsigned how = is_new_only ? VK_WALK_PARENT : flags & O_NOFOLLOW ? 0 : VK_WALK_FOLLOW;
+    int64_t err = vk_walk(run, at, path, how | (flags & O_CREAT ? VK_WALK_CREATE : 0), &where);
     if (err)
         return err;
-    uint32_t inode = where.inode;
+    inode = where.inode;
     if ((flags & O_TMPFILE) == O_TMPFILE) {
         inode = vk_inode_new(run->k, S_IFREG | (mode & 07777 & ~run->k->s.umask));
         return inode == VK_NONE ? VK_NOMEM : open_make(run, inode, flags);
@@ -123,7 +122,7 @@ static void adopt_open_at(struct vk_run *run, int at, uint64_t path, uint32_t fl
         return;
     bool is_new = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
     vk_learn_path(run, at, path, follows, !is_new);
-    int64_t err = vk_walk(run, at, path, follows ? VK_WALK_FOLLOW : VK_WALK_PARENT, &where);
+    int64_t err = vk_walk(run, at, path, follows ? VK_WALK_FOLLOW : 0, &where);
     if (!err && where.inode == VK_NONE)
         err = open_create(run, &where, mode, &where.inode);
     if (err)
@@ -263,7 +262,7 @@ static int64_t add_link(struct vk_run *run, int from_at, uint64_t from, int to_a
                         uint64_t flags)
 {
     struct vk_where old, where;
-    unsigned how = flags & AT_SYMLINK_FOLLOW ? VK_WALK_FOLLOW : VK_WALK_PARENT;
+    unsigned how = flags & AT_SYMLINK_FOLLOW ? VK_WALK_FOLLOW : 0;
     if (flags & ~(uint64_t)AT_SYMLINK_FOLLOW)
         return vk_unknown(run, "flags are not modelled");
     int64_t err = vk_walk(run, from_at, from, how, &old);
@@ -344,6 +343,8 @@ static int64_t unlink_at(struct vk_run *run, int at, uint64_t path, bool is_dire
     uint32_t format = vk_inode(run->k, where.inode)->mode & S_IFMT;
     if (format == S_IFDIR)
         return -EISDIR;
+    if (where.is_slashed)
+        return -ENOTDIR;
     return drop_name(run, &where);
 }
 
@@ -436,8 +437,10 @@ static int64_t rename_at(struct vk_run *run, int from_at, uint64_t from_path, in
         err = vk_walk(run, to_at, to_path, VK_WALK_PARENT, &to);
     if (err)
         return err;
-    if (is_dots(&from) || is_dots(&to))
+    if (is_dots(&from))
         return -EBUSY;
+    if (is_dots(&to))
+        return flags & RENAME_NOREPLACE ? -EEXIST : -EBUSY;
     if (from.inode == VK_NONE)
         return -ENOENT;
     if (to.inode != VK_NONE && flags & RENAME_NOREPLACE)
@@ -588,7 +591,7 @@ int64_t vk_call_getcwd(struct vk_run *run)
 int64_t vk_call_umask(struct vk_run *run)
 {
     uint32_t old = run->k->s.umask;
-    if (!run->k->s.knows_umask && vk_is_live(run->k))
+    if (!run->k->s.knows_umask)
         return vk_unknown(run, "which one the process began with is not known");
     run->k->s.umask = (uint32_t)run->a[0] & 0777;
     run->k->s.knows_umask = true;
@@ -597,6 +600,10 @@ int64_t vk_call_umask(struct vk_run *run)
 
 void vk_adopt_umask(struct vk_run *run)
 {
+    if (run->learns && !run->h->first.knows_umask) {
+        run->h->first.umask = (uint32_t)run->told->result;
+        run->h->first.knows_umask = true;
+    }
     run->k->s.umask = (uint32_t)run->a[0] & 0777;
     run->k->s.knows_umask = true;
 }

@@ -132,6 +132,20 @@ void vk_adopt_maker(struct vk_run *run)
     vk_adopt_open(run, (uint64_t)run->told->result, true);
 }
 
+/* A socket is what the recording had, as long as nothing is sent. */
+int64_t vk_call_socket(struct vk_run *run)
+{
+    struct vk_answer next;
+    if (!vk_next_answer(run, &next))
+        return vk_unknown(run, "what lies outside of the process is not modelled");
+    if (next.result < 0)
+        return next.result;
+    struct vk_open open = {.kind = VK_OPEN_OUTSIDE,
+                           .inode = VK_NONE,
+                           .flags = O_RDWR | (run->a[1] & SOCK_NONBLOCK ? O_NONBLOCK : 0)};
+    return vk_fd_make(run, &open, run->a[1] & SOCK_CLOEXEC);
+}
+
 int64_t vk_call_eventfd2(struct vk_run *run)
 {
     uint64_t flags = run->call->number == SYS_eventfd ? 0 : run->a[1];
@@ -163,6 +177,12 @@ int64_t vk_pipe_read(struct vk_run *run, uint32_t index, uint8_t *bytes, uint64_
     if (!has) {
         if (known->is_foreign)
             return vk_unknown(run, "another process has the pipe");
+        if (known->is_reset) {
+            struct vk_pipe *told = vk_edit(&k->pipes, open->object);
+            if (told)
+                told->is_reset = false;
+            return -ECONNRESET;
+        }
         return known->writers ? would_block(open) : 0;
     }
     struct vk_pipe *pipe = vk_edit(&k->pipes, open->object);
@@ -266,6 +286,8 @@ int64_t vk_event_write(struct vk_run *run, uint32_t index, const uint8_t *bytes,
     uint64_t value;
     if (size < sizeof(value))
         return -EINVAL;
+    if (size > sizeof(value)) /* an error since Linux 6.10 */
+        return vk_unknown(run, "more than a counter is written");
     memcpy(&value, bytes, sizeof(value));
     if (value == UINT64_MAX)
         return -EINVAL;
@@ -292,6 +314,8 @@ static uint32_t pipe_ready(const struct vk_kernel *k, const struct vk_open *open
         ready |= POLLIN | POLLRDNORM;
     if (reads && !in->writers)
         ready |= POLLHUP | (open->kind == VK_OPEN_PAIR ? POLLIN | POLLRDNORM | POLLRDHUP : 0);
+    if (open->kind == VK_OPEN_PAIR && in->is_reset)
+        ready |= POLLERR;
     uint64_t used = out->end - out->start;
     if (writes && (open->kind == VK_OPEN_PAIR ? used * 4 <= out->capacity
                                               : out->capacity - used >= PIPE_ATOM))
@@ -338,7 +362,7 @@ static uint32_t epoll_ready(const struct vk_kernel *k, uint32_t epoll, unsigned 
         uint32_t ready = watch->epoll == epoll ? ready_of(k, watch->open, depth) : 0;
         if (ready & VK_READY_UNKNOWN)
             return ready;
-        if (ready & (watch->events | POLLERR | POLLHUP))
+        if (ready & watch->events)
             return POLLIN | POLLRDNORM;
     }
     return 0;
@@ -605,7 +629,7 @@ static int64_t epoll_once(struct vk_run *run, uint32_t epoll, struct epoll_event
     int64_t found = 0;
     for (uint32_t i = 0; i < vk_count(&k->watches) && (uint64_t)found < room; i++) {
         const struct vk_watch *watch = vk_row(&k->watches, i);
-        if (watch->epoll != epoll || !(watch->events & ~(EPOLLERR | EPOLLHUP)))
+        if (watch->epoll != epoll)
             continue;
         uint32_t ready = vk_ready(k, watch->open);
         if (ready & VK_READY_UNKNOWN)
@@ -621,7 +645,7 @@ static int64_t epoll_once(struct vk_run *run, uint32_t epoll, struct epoll_event
             row->last = ready;
             row->stamp = k->s.stamp + 1;
             if (row->events & EPOLLONESHOT)
-                row->events = EPOLLERR | EPOLLHUP;
+                row->events = 0; /* until it is set again */
         }
     }
     return found;

@@ -43,8 +43,9 @@ struct vk_base {
     char *name;
     enum vk_presence presence;
     bool has_asked_disk,
-        is_on_disk; /* the disk has it, unchanged (of directories: entries may have) */
-    bool has_stat;  /* `st` is what it was, but for st_size of one that was not told */
+        is_on_disk;    /* the disk has it, unchanged (of directories: entries may have) */
+    bool is_stat_told; /* the recording said it, not the disk */
+    bool has_stat;     /* `st` is what it was, but for st_size of one that was not told */
     bool has_size, has_list, is_list_same;
     uint32_t format; /* S_IFMT bits; 0: not known */
     struct stat st;
@@ -120,7 +121,8 @@ struct vk_pipe {
     struct vk_table bytes; /* by offset; those before `start` are gone */
     uint64_t start, end, capacity;
     uint32_t readers, writers;
-    bool is_messages, is_foreign; /* other processes may use it */
+    bool is_foreign; /* other processes may use it */
+    bool is_reset;   /* of a pair: the other end was closed with bytes unread */
 };
 extern const struct vk_row_kind vk_pipe_row;
 
@@ -137,9 +139,11 @@ struct vk_watch {   /* of an epoll */
 struct vk_map {
     uint64_t start, end;
     uint32_t prot;
-    bool is_shared, grows_down, is_file_dirty, no_fork;
-    uint32_t inode;  /* VK_NONE: none */
-    uint64_t offset; /* of start, in the inode */
+    bool is_shared, grows_down;
+    bool is_accounted; /* private memory that could be written once: does not join with other */
+    uint32_t advice;   /* of madvise(): likewise */
+    uint32_t inode;    /* VK_NONE: none */
+    uint64_t offset;   /* of start, in the inode */
     struct vk_text *name;
 };
 extern const struct vk_row_kind vk_map_row;
@@ -208,6 +212,7 @@ struct vk_scalars {
     int pid, parent, pgid, sid;
     uint32_t uid, euid, suid, gid, egid, sgid;
     bool knows_ids;
+    uint32_t ids_told; /* bits: uid, euid, gid, egid */
     uint32_t umask, cwd, root;
     bool knows_umask;
     uint64_t brk, brk_start, mmap_base;
@@ -392,6 +397,8 @@ struct vk_key { /* calls with equal keys, in order of time */
 struct vk_history {
     struct vk_start start;
     char *exe, *cwd;
+    struct vk_scalars first;  /* what the process began with, as far as its calls told */
+    uint32_t stream_flags[3]; /* of descriptors 0 to 2; VK_NONE: not known */
     struct vk_kernel *kernel; /* that the pass uses */
     bool is_finished;
     uint64_t last, end_when;
@@ -429,6 +436,7 @@ uint32_t vk_key_find(const struct vk_history *h, uint64_t hash);       /* VK_NON
 uint64_t vk_key_of(struct vk_run *run, const struct vk_call_row *row); /* 0: none */
 void vk_chunk_learn(struct vk_history *h, uint32_t outside, uint64_t start, uint64_t end);
 /* May put another kernel in its place. */
+void vk_first_facts(struct vk_scalars *s, const struct vk_scalars *first);
 int vk_apply_event(struct vk_kernel **k, const struct vk_event *event);
 
 /* ---- vk_base.c: the disk before the run ---- */
@@ -451,7 +459,10 @@ struct vk_where {
     char text[4097];
     bool is_slashed; /* the path ended with a slash */
 };
-enum vk_walk { VK_WALK_FOLLOW = 1, VK_WALK_PARENT = 2 };
+/* PARENT: of a name that is to come or go, with no look at what it leads to. Else a link in the last
+ * part is followed if the path ends with a slash, or with FOLLOW. CREATE: a file is to be there, so
+ * a slash at the end is EISDIR. */
+enum vk_walk { VK_WALK_FOLLOW = 1, VK_WALK_PARENT = 2, VK_WALK_CREATE = 4 };
 /* 0 (also if nothing is there), -errno, or VK_UNKNOWN. `at` is a descriptor or AT_FDCWD. */
 int64_t vk_walk(struct vk_run *run, int at, uint64_t path, unsigned how, struct vk_where *where);
 int64_t vk_walk_text(struct vk_run *run, int at, const char *path, unsigned how,
@@ -478,6 +489,7 @@ uint32_t vk_open_new(struct vk_kernel *k, const struct vk_open *open);
 int64_t vk_fd_new(struct vk_run *run, uint32_t open, uint64_t from, bool is_cloexec);
 int vk_fd_set(struct vk_kernel *k, uint64_t fd, uint32_t open, bool is_cloexec);
 int vk_fd_close(struct vk_kernel *k, uint64_t fd);
+void vk_stream_is_file(struct vk_kernel *k, uint64_t fd);
 void vk_open_drop(struct vk_kernel *k, uint32_t open);
 
 /* ---- vk_files.c ---- */

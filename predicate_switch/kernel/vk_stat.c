@@ -40,7 +40,7 @@ static int64_t subject(struct vk_run *run, int at, uint64_t path, bool follows, 
         *inode = has ? open->inode : VK_NONE;
         return 0;
     }
-    int64_t err = vk_walk_text(run, at, text, follows ? VK_WALK_FOLLOW : VK_WALK_PARENT, &where);
+    int64_t err = vk_walk_text(run, at, text, follows ? VK_WALK_FOLLOW : 0, &where);
     if (err)
         return err;
     *inode = where.inode;
@@ -137,7 +137,7 @@ static void learn_stat(struct vk_run *run, uint32_t inode, const struct stat *st
         return;
     if (!base->has_stat) {
         base->st = *st;
-        base->has_stat = true;
+        base->has_stat = base->is_stat_told = true;
         base->has_asked_disk = false;
     }
     if (S_ISREG(st->st_mode) && !base->has_size) {
@@ -146,18 +146,19 @@ static void learn_stat(struct vk_run *run, uint32_t inode, const struct stat *st
     }
 }
 
-static void outside_is(struct vk_run *run, uint64_t fd, uint32_t mode)
+/* A descriptor that the process began with is one of a regular file: it has positions. */
+void vk_stream_is_file(struct vk_kernel *k, uint64_t fd)
 {
     uint32_t index;
-    const struct vk_open *open = vk_open_of(run->k, (uint32_t)fd, &index);
-    if (open && open->kind == VK_OPEN_OUTSIDE && open->outside && S_ISREG(mode)) {
-        struct vk_open *row = vk_open_edit(run->k, index);
-        row->kind = VK_OPEN_FILE;
-        if (row->flags == VK_NONE)
-            row->flags = O_RDWR;
-        vk_inode_edit(run->k, row->inode)->opens++;
-        vk_inode_edit(run->k, row->inode)->is_live = false;
-    }
+    const struct vk_open *open = vk_open_of(k, fd, &index);
+    if (!open || open->kind != VK_OPEN_OUTSIDE || !open->outside)
+        return;
+    struct vk_open *row = vk_open_edit(k, index);
+    struct vk_inode *inode = vk_inode_edit(k, row->inode);
+    if (!inode)
+        return;
+    row->kind = VK_OPEN_FILE;
+    inode->opens++;
 }
 
 static void adopt_stat(struct vk_run *run, int at, uint64_t path, bool follows, bool takes_empty,
@@ -179,7 +180,8 @@ static void adopt_stat(struct vk_run *run, int at, uint64_t path, bool follows, 
         if (open->inode == VK_NONE)
             return;
         learn_stat(run, open->inode, &st);
-        outside_is(run, (uint32_t)at, st.st_mode);
+        if (S_ISREG(st.st_mode))
+            vk_stream_is_file(run->k, (uint32_t)at);
     } else if (!subject(run, at, path, follows, takes_empty, &inode) && inode != VK_NONE) {
         learn_stat(run, inode, &st);
         vk_inode_learn(run->k, inode);
@@ -232,7 +234,9 @@ void vk_adopt_newfstatat(struct vk_run *run)
 static void statx_of(const struct view *view, struct statx *x)
 {
     const struct stat *st = &view->st;
-    x->stx_mask |= STATX_BASIC_STATS;
+    /* Linux leaves out the times of changes where nobody asks for them (6.13). */
+    if (!x->stx_mask)
+        x->stx_mask = STATX_BASIC_STATS;
     x->stx_blksize = (uint32_t)st->st_blksize;
     x->stx_nlink = (uint32_t)st->st_nlink;
     x->stx_uid = st->st_uid;
@@ -241,12 +245,16 @@ static void statx_of(const struct view *view, struct statx *x)
     x->stx_ino = st->st_ino;
     x->stx_size = (uint64_t)st->st_size;
     x->stx_blocks = (uint64_t)st->st_blocks;
+    if (x->stx_mask & STATX_CTIME) {
+        x->stx_ctime.tv_sec = st->st_ctim.tv_sec;
+        x->stx_ctime.tv_nsec = (uint32_t)st->st_ctim.tv_nsec;
+    }
+    if (x->stx_mask & STATX_MTIME) {
+        x->stx_mtime.tv_sec = st->st_mtim.tv_sec;
+        x->stx_mtime.tv_nsec = (uint32_t)st->st_mtim.tv_nsec;
+    }
     x->stx_atime.tv_sec = st->st_atim.tv_sec;
     x->stx_atime.tv_nsec = (uint32_t)st->st_atim.tv_nsec;
-    x->stx_mtime.tv_sec = st->st_mtim.tv_sec;
-    x->stx_mtime.tv_nsec = (uint32_t)st->st_mtim.tv_nsec;
-    x->stx_ctime.tv_sec = st->st_ctim.tv_sec;
-    x->stx_ctime.tv_nsec = (uint32_t)st->st_ctim.tv_nsec;
     x->stx_dev_major = (uint32_t)(st->st_dev >> 8 & 0xfff);
     x->stx_dev_minor = (uint32_t)((st->st_dev & 0xff) | (st->st_dev >> 12 & 0xfff00));
     x->stx_rdev_major = (uint32_t)(st->st_rdev >> 8 & 0xfff);
@@ -404,7 +412,7 @@ static void adopt_link(struct vk_run *run, int at, uint64_t path, uint64_t addre
     if (told == -ENOENT || told > 0 || told == -EINVAL)
         vk_learn_path(run, at, path, false, told != -ENOENT);
     if ((told <= 0 && told != -EINVAL) || told >= (int64_t)sizeof(text) ||
-        vk_walk(run, at, path, VK_WALK_PARENT, &where) || where.inode == VK_NONE)
+        vk_walk(run, at, path, 0, &where) || where.inode == VK_NONE)
         return;
     const struct vk_inode *row = vk_inode(run->k, where.inode);
     if (row->base == VK_NONE || row->is_live || !run->learns || told < 0 ||
@@ -648,11 +656,28 @@ int64_t vk_directory_is_empty(struct vk_run *run, uint32_t directory)
     return err;
 }
 
-static int64_t list_some(struct vk_run *run, uint32_t index, uint8_t *bytes, uint64_t room)
+/* What lies between a name's zero and the next entry, Linux leaves as it is. */
+static int64_t put_entry(struct vk_run *run, uint64_t address, const struct entry *entry,
+                         uint64_t size)
+{
+    uint64_t bytes[(DIRENT_NAME + 256 + 7) / 8];
+    struct linux_dirent64 *out = (struct linux_dirent64 *)bytes;
+    size_t length = strlen(entry->name);
+    if (length > 255)
+        return -EINVAL;
+    out->d_ino = entry->inode;
+    out->d_off = entry->next;
+    out->d_reclen = (uint16_t)size;
+    out->d_type = entry->type;
+    memcpy((uint8_t *)bytes + DIRENT_NAME, entry->name, length + 1);
+    return vk_put(run, address, bytes, DIRENT_NAME + length + 1);
+}
+
+static int64_t list_some(struct vk_run *run, uint32_t index)
 {
     const struct vk_open *open = vk_row(&run->k->opens, index);
     uint32_t at = (uint32_t)open->offset;
-    uint64_t done = 0;
+    uint64_t done = 0, room = run->a[2] < 1u << 20 ? run->a[2] : 1u << 20;
     struct entry entry;
     for (;; at++) {
         int how = entry_at(run->k, open->inode, at, &entry);
@@ -666,13 +691,9 @@ static int64_t list_some(struct vk_run *run, uint32_t index, uint8_t *bytes, uin
                 return -EINVAL;
             break;
         }
-        struct linux_dirent64 *out = (struct linux_dirent64 *)(bytes + done);
-        memset(out, 0, size);
-        out->d_ino = entry.inode;
-        out->d_off = entry.next;
-        out->d_reclen = (uint16_t)size;
-        out->d_type = entry.type;
-        memcpy(out->d_name, entry.name, strlen(entry.name));
+        int64_t err = put_entry(run, run->a[1] + done, &entry, size);
+        if (err)
+            return err;
         done += size;
     }
     vk_open_edit(run->k, index)->offset = at;
@@ -689,17 +710,8 @@ int64_t vk_call_getdents64(struct vk_run *run)
         return open->kind == VK_OPEN_OUTSIDE ? vk_next_recorded(run) : -ENOTDIR;
     if (vk_inode(run->k, open->inode)->is_live)
         return vk_next_recorded(run);
-    int64_t result = list_known(run, open->inode);
-    uint64_t room = run->a[2] < 1u << 20 ? run->a[2] : 1u << 20;
-    uint8_t *bytes = result ? NULL : malloc(room ? room : 1);
-    if (!result && !bytes)
-        return VK_NOMEM;
-    if (!result)
-        result = list_some(run, index, bytes, room);
-    if (result > 0 && vk_put(run, run->a[1], bytes, (uint64_t)result))
-        result = -EFAULT;
-    free(bytes);
-    return result;
+    int64_t err = list_known(run, open->inode);
+    return err ? err : list_some(run, index);
 }
 
 /* Passes the entries that a recorded call gave: how many; keeps those that were there before the

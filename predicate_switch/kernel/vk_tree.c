@@ -297,6 +297,7 @@ static int64_t walk_link(struct walk *walk, const char *link, const char *rest)
     if (bytes < 0 || (size_t)bytes >= sizeof(text))
         return -ENAMETOOLONG;
     memcpy(where->text, text, (size_t)bytes + 1);
+    where->is_slashed = where->is_slashed || (bytes && text[bytes - 1] == '/');
     walk->rest = where->text;
     if (*link == '/')
         walk->at = walk->run->k->s.root;
@@ -345,15 +346,17 @@ static int64_t walk_part(struct walk *walk)
         return walk->at == VK_NONE ? VK_NOMEM : 0;
     }
     uint32_t inode;
+    if (is_last && walk->how & VK_WALK_CREATE && where->is_slashed)
+        return -EISDIR;
     int64_t err = name_lookup(walk->run, walk->at, name, bytes, walk->assumes && !is_last, &inode);
-    if (err)
-        return err;
     if (is_last) {
         where->directory = walk->at;
         where->inode = inode;
         name[bytes] = 0;
         where->name = name;
     }
+    if (err)
+        return err;
     if (inode == VK_NONE)
         return is_last ? 1 : -ENOENT;
     if (is_last && walk->how & VK_WALK_PARENT)
@@ -372,7 +375,8 @@ static int64_t walk_from(struct walk *walk)
         err = walk_part(walk);
     if (err < 0)
         return err;
-    if (where->inode != VK_NONE && where->is_slashed && !is_directory(walk->run->k, where->inode))
+    if (where->inode != VK_NONE && where->is_slashed && !(walk->how & VK_WALK_PARENT) &&
+        !is_directory(walk->run->k, where->inode))
         return -ENOTDIR;
     return 0;
 }
@@ -435,7 +439,7 @@ void vk_learn_path(struct vk_run *run, int at, uint64_t path, bool follows, bool
     struct vk_where where;
     if (vk_get_string(run, path, text, sizeof(text)) < 0)
         return;
-    walk_path(run, at, text, follows ? VK_WALK_FOLLOW : VK_WALK_PARENT, true, &where);
+    walk_path(run, at, text, follows ? VK_WALK_FOLLOW : 0, true, &where);
     const struct vk_kernel *k = run->k;
     if (where.directory >= vk_count(&k->inodes) || !*where.name || where.inode != VK_NONE ||
         strchr(where.name, '/'))
