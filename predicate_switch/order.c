@@ -12,9 +12,13 @@
 struct wetdbg_order {
     struct wetdbg_candidates *candidates;
     struct psw_times list;
-    wetdbg_time *given; /* the list's times, sorted */
-    size_t at;          /* in the list */
-    uint32_t *passes;   /* by place in `ways`: the pass that gives instances which went there */
+    struct given {
+        wetdbg_time time;
+        size_t at; /* in the list: its first place */
+    } * given;     /* the list's times, sorted */
+    size_t given_count;
+    size_t at;        /* in the list */
+    uint32_t *passes; /* by place in `ways`: the pass that gives instances which went there */
     uint32_t pass, pass_count;
     uint64_t interval; /* that the pass is in, and how many of its instances are left */
     size_t left;
@@ -113,27 +117,37 @@ static int make_prior_list(struct wetdbg_candidates *candidates,
 
 static int by_time(const void *a, const void *b)
 {
-    wetdbg_time x = *(const wetdbg_time *)a, y = *(const wetdbg_time *)b;
+    const struct given *x = a, *y = b;
 
-    return x < y ? -1 : x > y;
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
 }
 
 static int sort_given(struct wetdbg_order *order)
 {
+    size_t kept = 0;
+
     order->given = calloc(order->list.count + 1, sizeof(*order->given));
     if (!order->given)
         return -ENOMEM;
-    if (order->list.count)
-        memcpy(order->given, order->list.items, order->list.count * sizeof(*order->given));
+    for (size_t i = 0; i < order->list.count; i++)
+        order->given[i] = (struct given){order->list.items[i], i};
     qsort(order->given, order->list.count, sizeof(*order->given), by_time);
+    for (size_t i = 0; i < order->list.count; i++)
+        if (!kept || order->given[kept - 1].time != order->given[i].time)
+            order->given[kept++] = order->given[i];
+    order->given_count = kept;
     return 0;
 }
 
-static bool is_given(const struct wetdbg_order *order, wetdbg_time time)
+/* The first place of a time in the list, or SIZE_MAX. */
+static size_t find_given(const struct wetdbg_order *order, wetdbg_time time)
 {
-    size_t at = wd_bisect(0, order->list.count, i, order->given[i] < time);
+    size_t at = wd_bisect(0, order->given_count, i, order->given[i].time < time);
 
-    return at < order->list.count && order->given[at] == time;
+    return at < order->given_count && order->given[at].time == time ? order->given[at].at
+                                                                    : SIZE_MAX;
 }
 
 /* ---- passes ---- */
@@ -224,13 +238,16 @@ void wetdbg_order_close(struct wetdbg_order *order)
 
 /* ---- what comes next ---- */
 
-/* The choices of the next instance of the list. */
+/* The choices of the next instance of the list; none if it came before. */
 static int take_listed(struct wetdbg_order *order)
 {
     struct wetdbg_candidates *candidates = order->candidates;
-    wetdbg_time time = order->list.items[order->at++];
+    wetdbg_time time = order->list.items[order->at];
     const struct psw_list *list;
     size_t at;
+
+    if (find_given(order, time) != order->at++)
+        return 0;
     int err =
         psw_instances_of(&candidates->instances, wetdbg_interval_at(candidates->wet, time), &list);
 
@@ -276,7 +293,7 @@ static int take_passed(struct wetdbg_order *order)
         uint32_t place = predicates->statics[item->predicate].first_way +
                          (item->way == PSW_NONE ? 0 : item->way);
         if (order->passes[place] == order->pass &&
-            !is_given(order, list->first_time + item->time_off))
+            find_given(order, list->first_time + item->time_off) == SIZE_MAX)
             return psw_choices_make(candidates, list, order->left, &order->choices);
     }
     return err;

@@ -8,7 +8,7 @@
 
 #include "predicate_switch/candidates_priv.h"
 
-/* Times of instances, in some order. */
+/* Times of instances, in some order; where one comes again, its first place counts. */
 struct psw_times {
     wetdbg_time *items;
     size_t count, capacity;

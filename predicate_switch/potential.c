@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Three steps: bytes that the slice's instances handed on through memory are put together by
+ * granules of eight; each store on some side is held against them, as it is met in the run; and
+ * what a side's blocks could have written becomes that side's omissions.
+ */
+#include "predicate_switch/potential.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "common/bisect.h"
+#include "predicate_switch/sides.h"
+#include "recorder/insn/insn_ranges.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/model.h>
+
+#define GRANULES_MAX 64u                 /* of one store that are looked at */
+#define LINE         (UINT64_C(1) << 63) /* marks lines of 64 bytes among granules */
+
+/* A byte that was handed on: once by its granule, once by its line. */
+struct wanted {
+    uint64_t granule;
+    wetdbg_time after, before;
+    uint32_t distance;
+};
+
+/* The nearest of those that a block could have written: indexes, the nearest first. */
+struct nearest {
+    uint32_t items[PSW_OMISSIONS_EACH];
+    uint32_t count;
+};
+
+/* What an instruction of a node does for blocks: its operand lies where they write. */
+struct op {
+    uint32_t statement;
+    uint32_t operand;
+    uint32_t block;
+    uint32_t next;    /* of the same node, plus 1 */
+    uint64_t granule; /* that it met last */
+};
+
+/* A store through a register that holds a frame's place. */
+struct frame_store {
+    uint64_t function;
+    int64_t disp;
+    int8_t base;
+    uint32_t block;
+};
+
+struct work {
+    struct wetdbg_candidates *candidates;
+    struct psw_sides sides;
+    struct wanted *wanted; /* by granule, then by distance */
+    size_t wanted_count, wanted_capacity;
+    struct nearest *nearest; /* by block: of its bytes; then, by block again, of its lines */
+    struct frame_store *stores;
+    uint32_t store_count, store_capacity;
+    struct op *ops;
+    uint32_t op_count, op_capacity;
+    uint32_t *first_ops; /* by node, plus 1; 0: none */
+};
+
+/* ---- what is wanted ---- */
+
+static int add_wanted(struct work *work, uint64_t address, wetdbg_time after, wetdbg_time before,
+                      uint32_t distance)
+{
+    if (wd_grow(work->wanted, work->wanted_capacity, work->wanted_count + 2))
+        return -ENOMEM;
+    work->wanted[work->wanted_count++] = (struct wanted){address >> 3, after, before, distance};
+    work->wanted[work->wanted_count++] =
+        (struct wanted){address >> 6 | LINE, after, before, distance};
+    return 0;
+}
+
+static int want_instance(void *arg, const struct wetdbg_slice_instance *instance)
+{
+    struct work *work = arg;
+    wetdbg_time until = work->candidates->options.until;
+    wetdbg_time before = instance->parent && instance->parent < until ? instance->parent : until;
+
+    if (instance->location != WETDBG_LOCATION_NONE || !instance->address ||
+        instance->edge == WETDBG_EDGE_CONTROL || instance->edge == WETDBG_EDGE_NONE ||
+        instance->time >= before)
+        return 0;
+    return add_wanted(work, instance->address, instance->time, before, instance->distance);
+}
+
+static int by_granule(const void *a, const void *b)
+{
+    const struct wanted *x = a, *y = b;
+
+    if (x->granule != y->granule)
+        return x->granule < y->granule ? -1 : 1;
+    if (x->distance != y->distance)
+        return x->distance < y->distance ? -1 : 1;
+    return x->before > y->before ? -1 : x->before < y->before;
+}
+
+/* Of each granule the nearest uses are enough. */
+static void thin_out(struct work *work)
+{
+    size_t kept = 0, of_granule = 0;
+    uint64_t granule = UINT64_MAX;
+
+    for (size_t i = 0; i < work->wanted_count; i++) {
+        of_granule = work->wanted[i].granule == granule ? of_granule + 1 : 0;
+        granule = work->wanted[i].granule;
+        if (of_granule < PSW_OMISSIONS_EACH)
+            work->wanted[kept++] = work->wanted[i];
+    }
+    work->wanted_count = kept;
+}
+
+static int find_wanted(struct work *work, const struct wetdbg_slice *slice)
+{
+    size_t count;
+    const struct wetdbg_slice_initial *initials = wetdbg_slice_initials(slice, &count);
+    int err = wetdbg_slice_each_instance(slice, NULL, 0, want_instance, work);
+
+    for (size_t i = 0; i < count && !err; i++)
+        for (uint64_t off = 0; off < initials[i].size_bytes && off < 8 * GRANULES_MAX && !err;
+             off += 8)
+            if (initials[i].location == WETDBG_LOCATION_NONE)
+                err = add_wanted(work, initials[i].address + off, 0, initials[i].user,
+                                 initials[i].distance);
+    if (!err && work->wanted_count)
+        qsort(work->wanted, work->wanted_count, sizeof(*work->wanted), by_granule);
+    thin_out(work);
+    return err;
+}
+
+/* ---- what blocks could have written ---- */
+
+static void add_nearest(struct work *work, struct nearest *nearest, uint32_t wanted)
+{
+    uint32_t at = nearest->count;
+
+    for (uint32_t i = 0; i < nearest->count; i++)
+        if (nearest->items[i] == wanted)
+            return;
+    while (at && work->wanted[nearest->items[at - 1]].distance > work->wanted[wanted].distance)
+        at--;
+    if (at == PSW_OMISSIONS_EACH)
+        return;
+    if (nearest->count < PSW_OMISSIONS_EACH)
+        nearest->count++;
+    memmove(&nearest->items[at + 1], &nearest->items[at],
+            (nearest->count - at - 1) * sizeof(*nearest->items));
+    nearest->items[at] = wanted;
+}
+
+static void meet_granules(struct work *work, struct nearest *nearest, uint64_t first, uint64_t last)
+{
+    last = last - first >= GRANULES_MAX ? first + GRANULES_MAX - 1 : last;
+    for (size_t i = wd_bisect(0, work->wanted_count, n, work->wanted[n].granule < first);
+         i < work->wanted_count && work->wanted[i].granule <= last; i++)
+        add_nearest(work, nearest, (uint32_t)i);
+}
+
+/* A block writes (or would write) there. */
+static void meet_range(struct work *work, uint32_t block, uint64_t address, uint64_t size)
+{
+    uint64_t end = address + size - 1;
+
+    if (!size || end < address)
+        return;
+    meet_granules(work, &work->nearest[block], address >> 3, end >> 3);
+    meet_granules(work, &work->nearest[work->sides.blocks.count + block], address >> 6 | LINE,
+                  end >> 6 | LINE);
+}
+
+static bool is_frame_place(const struct ins_mem *mem)
+{
+    return (mem->base == INS_RBP || mem->base == INS_RSP) && mem->index < 0 &&
+           !(mem->flags & (INS_MEM_IMPLICIT | INS_MEM_FS | INS_MEM_GS));
+}
+
+static int add_frame_store(struct work *work, uint32_t block, const struct ins_mem *mem)
+{
+    if (wd_grow(work->stores, work->store_capacity, work->store_count + 1))
+        return -ENOMEM;
+    work->stores[work->store_count++] =
+        (struct frame_store){work->sides.blocks.items[block].function, mem->disp, mem->base, block};
+    return 0;
+}
+
+/* Looks at the stores of a block that are known without running it. */
+static int look_at_block(struct work *work, uint32_t index)
+{
+    const struct psw_block *block = &work->sides.blocks.items[index];
+    const struct wetdbg_model *model = wetdbg_get_model(work->candidates->wet);
+    uint8_t code[15];
+    struct ins_info info;
+    int err = 0;
+
+    for (uint64_t pc = block->start; pc < block->end && !err; pc += info.length) {
+        size_t size = block->end - pc < sizeof(code) ? block->end - pc : sizeof(code);
+        if (wetdbg_read_bytes(model, pc, code, size) || ins_decode(code, size, pc, &info))
+            return 0;
+        for (unsigned m = 0; m < info.mem_count && !err; m++) {
+            const struct ins_mem *mem = &info.mems[m];
+            if (!(mem->flags & INS_MEM_WRITE))
+                continue;
+            if (mem->base < 0 && mem->index < 0 && !(mem->flags & (INS_MEM_FS | INS_MEM_GS)))
+                meet_range(work, index, (uint64_t)mem->disp, mem->size_bytes);
+            else if (is_frame_place(mem))
+                err = add_frame_store(work, index, mem);
+        }
+    }
+    return err;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct frame_store *x = a, *y = b;
+
+    if (x->function != y->function)
+        return x->function < y->function ? -1 : 1;
+    if (x->base != y->base)
+        return x->base < y->base ? -1 : 1;
+    return x->disp < y->disp ? -1 : x->disp > y->disp;
+}
+
+static int look_at_blocks(struct work *work)
+{
+    int err = 0;
+
+    for (uint32_t i = 0; i < work->sides.blocks.count && !err; i++)
+        err = look_at_block(work, i);
+    if (!err && work->store_count)
+        qsort(work->stores, work->store_count, sizeof(*work->stores), by_place);
+    return err;
+}
+
+/* ---- what instructions did ---- */
+
+static int add_op(struct work *work, uint32_t node, uint32_t statement, uint32_t operand,
+                  uint32_t block)
+{
+    if (wd_grow(work->ops, work->op_capacity, work->op_count + 1))
+        return -ENOMEM;
+    work->ops[work->op_count++] =
+        (struct op){statement, operand, block, work->first_ops[node], UINT64_MAX};
+    work->first_ops[node] = work->op_count;
+    return 0;
+}
+
+/* The block that an instruction is in, if that is on some side. */
+static uint32_t find_block(const struct work *work, const struct wetdbg_graph *graph, uint64_t pc)
+{
+    const struct psw_blocks *blocks = &work->sides.blocks;
+    uint32_t index;
+
+    if (!blocks->count || wetdbg_graph_find(graph, pc, &index))
+        return PSW_NONE;
+    uint64_t start = wetdbg_graph_block(graph, index)->start;
+    uint32_t n = *wd_index_find(&blocks->by_start, wd_hash_u64(start) >> 32, i,
+                                blocks->items[i].start == start);
+    return n ? n - 1 : PSW_NONE;
+}
+
+/* Other code of a function that uses what stores through the frame write to. */
+static int add_frame_ops(struct work *work, uint32_t node, uint32_t statement, uint32_t operand,
+                         uint64_t function, const struct ins_mem *mem)
+{
+    struct frame_store key = {function, mem->disp, mem->base, 0};
+    int err = 0;
+
+    for (size_t i = wd_bisect(0, work->store_count, n, by_place(&work->stores[n], &key) < 0);
+         i < work->store_count && by_place(&work->stores[i], &key) == 0 && !err; i++)
+        err = add_op(work, node, statement, operand, work->stores[i].block);
+    return err;
+}
+
+static int add_statement(struct work *work, uint32_t node, uint32_t s,
+                         const struct wet_statement *statement, const struct wetdbg_graph *graph)
+{
+    uint32_t block = find_block(work, graph, statement->pc);
+    int err = 0;
+
+    for (unsigned m = 0; m < statement->info->mem_count && !err; m++) {
+        const struct ins_mem *mem = &statement->info->mems[m];
+        if (mem->flags & (INS_MEM_LANES | INS_MEM_SIZE_BOUND))
+            continue;
+        if (is_frame_place(mem))
+            err = add_frame_ops(work, node, s, m, wetdbg_graph_entry(graph), mem);
+        else if (block != PSW_NONE && mem->flags & INS_MEM_WRITE &&
+                 !(mem->flags & INS_MEM_IMPLICIT && mem->flags & INS_MEM_STACK))
+            err = add_op(work, node, s, m, block);
+    }
+    return err;
+}
+
+/* Nodes whose functions have blocks on a side. */
+static int find_ops(struct work *work)
+{
+    struct wetdbg *wet = work->candidates->wet;
+    struct wetdbg_model *model = wetdbg_get_model(wet);
+    uint32_t limit = wet_node_limit(wet);
+    int err = 0;
+
+    work->first_ops = calloc((size_t)limit + 1, sizeof(*work->first_ops));
+    if (!work->first_ops)
+        return -ENOMEM;
+    for (uint32_t id = 0; id < limit && !err; id++) {
+        const struct wet_node *node = wet_get_node(wet, id);
+        const struct wetdbg_graph *graph;
+        struct wetdbg_module module;
+        bool is_of_side = node && node->executions && node->slot_count &&
+                          wetdbg_module_at(model, node->pc, &module) == 0 && module.is_elf &&
+                          wetdbg_is_own(wet, node->pc) &&
+                          wetdbg_graph_at(model, node->pc, &graph) == 0;
+        for (uint32_t s = 0; is_of_side && s < node->statement_count && !err; s++)
+            err = add_statement(work, id, s, &node->statements[s], graph);
+    }
+    return err;
+}
+
+static void meet_exec(struct work *work, const struct wet_interval *interval,
+                      const struct wet_exec *exec)
+{
+    const struct wet_node *node = wet_get_node(work->candidates->wet, exec->node);
+
+    for (uint32_t n = work->first_ops[exec->node]; n && node;) {
+        struct op *op = &work->ops[n - 1];
+        const struct wet_statement *statement = &node->statements[op->statement];
+        struct ins_range ranges[INS_RANGES_MAX];
+        unsigned count =
+            ins_operand_ranges(statement->info, op->operand,
+                               interval->slots + exec->slot_off + statement->slot, ranges);
+        if (count == 1 && (ranges[0].address >> 3 != op->granule || ranges[0].size_bytes > 8))
+            meet_range(work, op->block, ranges[0].address, ranges[0].size_bytes);
+        op->granule = ranges[0].address >> 3;
+        n = op->next;
+    }
+}
+
+static int meet_run(struct work *work)
+{
+    struct wetdbg_candidates *candidates = work->candidates;
+    struct wetdbg *wet = candidates->wet;
+    uint64_t last = wetdbg_interval_at(wet, candidates->options.until);
+    uint32_t limit = wet_node_limit(wet);
+    int err = 0;
+
+    for (uint64_t k = 0; k <= last && !err && work->op_count; k++) {
+        const struct wet_interval *interval;
+        if (candidates->options.is_unwanted &&
+            candidates->options.is_unwanted(candidates->options.arg))
+            return wetdbg_fail_plain(-WETDBG_ERR_INTERRUPTED);
+        err = wet_interval_get(wet, k, &interval);
+        if (err)
+            break;
+        for (size_t i = 0; i < interval->exec_count; i++)
+            if (interval->execs[i].node < limit && work->first_ops[interval->execs[i].node])
+                meet_exec(work, interval, &interval->execs[i]);
+        wet_interval_put(wet, interval);
+    }
+    return err;
+}
+
+/* ---- omissions ---- */
+
+static int add_omissions(struct work *work, const struct psw_side *side, bool is_near,
+                         struct psw_omissions *omissions)
+{
+    struct nearest all = {.count = 0};
+    size_t first = is_near ? work->sides.blocks.count : 0;
+
+    for (uint32_t i = 0; i < side->count; i++) {
+        const struct nearest *nearest =
+            &work->nearest[first + work->sides.members[side->first + i]];
+        for (uint32_t n = 0; n < nearest->count; n++)
+            add_nearest(work, &all, nearest->items[n]);
+    }
+    if (wd_grow(omissions->items, omissions->capacity, omissions->count + all.count))
+        return -ENOMEM;
+    for (uint32_t n = 0; n < all.count; n++) {
+        const struct wanted *wanted = &work->wanted[all.items[n]];
+        omissions->items[omissions->count++] = (struct psw_omission){
+            side->predicate, side->way, wanted->distance, wanted->after, wanted->before, is_near};
+    }
+    return 0;
+}
+
+int psw_omissions_find(struct wetdbg_candidates *candidates, const struct wetdbg_slice *slice,
+                       struct psw_omissions *omissions)
+{
+    struct work work = {.candidates = candidates};
+    int err = find_wanted(&work, slice);
+
+    if (!err)
+        err = psw_sides_find(&work.sides, &candidates->predicates);
+    if (!err &&
+        !(work.nearest = calloc(2 * (size_t)work.sides.blocks.count + 1, sizeof(*work.nearest))))
+        err = -ENOMEM;
+    if (!err)
+        err = look_at_blocks(&work);
+    if (!err)
+        err = find_ops(&work);
+    if (!err)
+        err = meet_run(&work);
+    for (uint32_t i = 0; i < 2 * work.sides.count && !err; i++)
+        err = add_omissions(&work, &work.sides.items[i / 2], i % 2, omissions);
+    psw_sides_fini(&work.sides);
+    free(work.wanted);
+    free(work.nearest);
+    free(work.stores);
+    free(work.ops);
+    free(work.first_ops);
+    return err;
+}
