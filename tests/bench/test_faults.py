@@ -4,10 +4,14 @@
 right. Needs no network: faults are put into files that are made up around what they look for."""
 import copy
 import difflib
+import json
+import subprocess
 import sys
+import tempfile
 import unittest
 
-sys.path.insert(0, sys.argv.pop(1) + "/bench/faults")
+FOLDER = sys.argv.pop(1) + "/bench/faults"
+sys.path.insert(0, FOLDER)
 import corpus
 import ranks
 
@@ -123,6 +127,37 @@ class Ranks(unittest.TestCase):
                 "  util.c:330     out_char  x6  0.71 | putchar (ch);\n* number.c:12  f  x3 | {\n0.50  a.y:7  g  x1 | b\n"
                 "(left out: 18 lines)\nlibraries, and code:\n  libc.so.6  f  x7\n")
         self.assertEqual(ranks.shown_lines(text), [("util.c", 330), ("number.c", 12), ("a.y", 7)])
+
+
+class Script(unittest.TestCase):
+    def run_it(self, *args):
+        return subprocess.run([sys.executable, FOLDER + "/run", *args], capture_output=True, text=True)
+
+    def test_unknown_name(self):
+        run = self.run_it("--only", "nosuch", "--work", tempfile.gettempdir(), "--list")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("there is no package or fault nosuch", run.stderr)
+
+    def test_tables(self):
+        """Tables of two rows: of the unseen half nothing but sums."""
+        method = {"lines": 10, "holds": True, "rank": 4}
+        row = {"class": "value", "traits": [], "criterion": "crash", "instructions": 1e6, "executed": 40, "truth_executed": True,
+               "beside": True, "seconds": {"shown": 0.5}, "pruned": {**method, "lines": 5, "rank": 2},
+               "ochiai": {"rank": 3}, "tarantula": {"rank": 8.5}}
+        row.update({name: method for name in ("full", "data", "thin", "no_exits", "against_one", "against_all")})
+        with tempfile.NamedTemporaryFile("w") as file:
+            for name in ("bc-sub-borrow", "bc-multiply-sign"):
+                file.write(json.dumps({"name": name, **row}) + "\n")
+            file.flush()
+            run = self.run_it("--table-of", file.name, "--half", "all")
+        tables, answer = run.stdout.rsplit("{\"schema\"", 1)
+        self.assertIn("| bc-sub-borrow | value | crash | 1.0 M | 40 | 10 | 10 | 10 | 10 | 5 | 4 | 2 | 4 | 4 | 3 | 8.5 | 0.50 s |",
+                      tables)
+        self.assertNotIn("bc-multiply-sign", tables)
+        self.assertIn("| unseen half | 1 | 40 | 10 | 100% | 100% | 10, 100% | 10, 100% | 10, 100% | 5 | 2.00 | 100% |", tables)
+        self.assertIn("| all | pruned | 2 | 0% | 100% | 0% | 100% | 100% (0%) |", tables)
+        answer = json.loads("{\"schema\"" + answer)
+        self.assertEqual(([row["name"] for row in answer["faults"]], answer["unseen"]), (["bc-sub-borrow"], 1))
 
 
 unittest.main()
