@@ -41,7 +41,8 @@ static int add(struct gather *gather, const struct wetdbg_slice_instance *instan
         for (uint32_t i = 0; i < gather->count; i++)
             *place_of(gather, gather->items[i].is.instance.pc) = i + 1;
     }
-    gather->items[gather->count] = (struct found){.is = {.instance = *instance, .instances = 1}};
+    gather->items[gather->count] =
+        (struct found){.is = {.instance = *instance, .instances = 1, .branches = 1}};
     *place_of(gather, instance->pc) = ++gather->count;
     return 0;
 }
@@ -131,10 +132,12 @@ static void choose(struct wetdbg *wet, struct gather *gather)
         struct found *found = &gather->items[i];
         struct found *last = count ? &gather->items[count - 1] : NULL;
         if (last && last->file && found->file && strcmp(last->file, found->file) == 0 &&
-            last->line == found->line)
+            last->line == found->line) {
             last->is.instances += found->is.instances;
-        else
+            last->is.branches += found->is.branches;
+        } else {
             gather->items[count++] = *found;
+        }
     }
     if (count)
         qsort(gather->items, count, sizeof(*gather->items), by_distance);

@@ -30,7 +30,8 @@ const struct cli_syntax cli_cmd_decisions_syntax = {
     .details =
         "The program's branches that lie nearest to a criterion (as for slice; without one,\n"
         "that of the last slice), each line once, with the number of its instances in\n"
-        "the slice: when the nearest ran, where the program went, and where it would have\n"
+        "the slice (and of its branches: a condition with && has several): when the nearest ran, "
+        "where the program went, and where it would have\n"
         "gone otherwise.",
 };
 
@@ -91,6 +92,8 @@ static void print_decision(struct cli_session *session, const struct wetdbg_deci
     fputs("  ", out->stream);
     cli_out_text(out, place.function ? place.function : "?");
     fprintf(out->stream, "  x%" PRIu64, decision->instances);
+    if (decision->branches > 1)
+        fprintf(out->stream, " of %" PRIu32 " branches", decision->branches);
     cli_thread_print_at(session, decision->instance.time);
     if (place.text) {
         fputs("  | ", out->stream);
@@ -140,6 +143,7 @@ static void print_json(struct cli_session *session, const struct wetdbg_decision
         cli_json_set(row, "time", cli_json_count(decisions[i].instance.time));
         cli_json_set(row, "distance", json_integer(decisions[i].instance.distance));
         cli_json_set(row, "instances", cli_json_count(decisions[i].instances));
+        cli_json_set(row, "branches", json_integer(decisions[i].branches));
         cli_json_set(row, "went", json_of_place(session, decisions[i].went));
         cli_json_set(row, "other", json_of_place(session, decisions[i].other));
         cli_json_set(row, "is_way_out", json_boolean(decisions[i].is_way_out));

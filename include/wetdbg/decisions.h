@@ -16,9 +16,10 @@ WETDBG_BEGIN
 struct wetdbg_decision {
     struct wetdbg_slice_instance instance; /* the nearest one of its line's branches */
     uint64_t instances;                    /* of all these branches, in the slice */
-    uint64_t went;   /* where the program went on; 0: nowhere, or that is not known */
-    uint64_t other;  /* where it would have gone otherwise; 0: one of several places (a switch) */
-    bool is_way_out; /* a call that never returns is there, in the same block */
+    uint32_t branches; /* of the line, in the slice: a condition with && or || has several */
+    uint64_t went;     /* where the program went on; 0: nowhere, or that is not known */
+    uint64_t other;    /* where it would have gone otherwise; 0: one of several places (a switch) */
+    bool is_way_out;   /* a call that never returns is there, in the same block */
 };
 
 /*
