@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The slices, sets, origins, files and prunings of the run that never was. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "slicer/slicer.h"
+#include "tests/cli/cli_fake_priv.h"
+#include <wetdbg/caller.h>
+#include <wetdbg/decisions.h>
+#include <wetdbg/errors.h>
+#include <wetdbg/files.h>
+#include <wetdbg/origin.h>
+#include <wetdbg/prune.h>
+#include <wetdbg/set.h>
+
+bool fake_slice_is_interrupted;
+unsigned fake_path_turns;
+unsigned fake_slice_count;
+
+struct wetdbg_criterion {
+    struct wetdbg_criterion_info info;
+    char text[64];
+};
+
+struct wetdbg_slice {
+    bool has_parents;
+};
+
+static const struct wetdbg_slice_line lines[] = {
+    {fake_helper_file, 30, "helper", "helper", "prog", HELPER_PC, 2, 1, 0, 993, 1001, 0},
+    {fake_main_file, 14, "main", "main", "prog", MAIN_PC + 64, 3, 2, 1, 13, 989, 1},
+    {NULL, 0, "foreign", "foreign", "libforeign.so", FOREIGN_PC, 7, 7, 2, 500, 507, 0},
+    {fake_main_file, 10, "main", "main", "prog", MAIN_PC, 1, 1, 3, 1, 1, 1},
+};
+
+static const struct wetdbg_slice_instance instances[] = {
+    {1001, HELPER_PC, 0, WETDBG_EDGE_NONE, 0, WETDBG_LOCATION_NONE, 0},
+    {989, MAIN_PC + 64, 1, WETDBG_EDGE_VALUE, 1001, 0 /* of rax */, 0},
+    {507, FOREIGN_PC, 2, WETDBG_EDGE_CONTROL, 989, WETDBG_LOCATION_NONE, 0},
+    {1, MAIN_PC, 3, WETDBG_EDGE_ADDRESS, 507, WETDBG_LOCATION_NONE, MEMORY + 4},
+};
+
+int wetdbg_criterion_parse(struct wetdbg *wet, const char *text,
+                           const struct wetdbg_standpoint *from, struct wetdbg_criterion **out)
+{
+    (void)wet;
+    (void)from;
+    if (strcmp(text, "exit") == 0)
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the run did not exit");
+    if (strcmp(text, "crash") != 0)
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s' is no criterion", text);
+    *out = calloc(1, sizeof(**out));
+    strcpy((*out)->text, text);
+    (*out)->info = (struct wetdbg_criterion_info){
+        .text = (*out)->text,
+        .description = "SIGSEGV at util.c:30 in helper",
+        .source = "the source",
+        .time = INSTRUCTIONS + 1,
+    };
+    return 0;
+}
+
+int wetdbg_criterion_of_variable(struct wetdbg *wet, wetdbg_time time, const char *text,
+                                 const struct wetdbg_place *where, uint64_t type_bytes,
+                                 struct wetdbg_criterion **out)
+{
+    (void)wet;
+    (void)where;
+    (void)type_bytes;
+    *out = calloc(1, sizeof(**out));
+    snprintf((*out)->text, sizeof(*out)->text, "%s", text);
+    (*out)->info = (struct wetdbg_criterion_info){
+        .text = (*out)->text, .description = "a variable", .source = "a variable", .time = time};
+    return 0;
+}
+
+/* One file, which nothing but its name is known of, and standard output. */
+int wetdbg_files_open(struct wetdbg *wet, struct wetdbg_files **out)
+{
+    *out = (struct wetdbg_files *)(uintptr_t)wet;
+    return 0;
+}
+
+void wetdbg_files_close(struct wetdbg_files *files)
+{
+    (void)files;
+}
+
+size_t wetdbg_files_count(const struct wetdbg_files *files)
+{
+    (void)files;
+    return 2;
+}
+
+struct wetdbg_file wetdbg_files_get(const struct wetdbg_files *files, size_t n)
+{
+    (void)files;
+    if (n == 0)
+        return (struct wetdbg_file){.name = "dir/in\x1b.txt",
+                                    .is_path = true,
+                                    .is_mapped = true,
+                                    .reads = 2,
+                                    .read_bytes = 300,
+                                    .first_time = 500,
+                                    .last_time = 501};
+    return (struct wetdbg_file){.name = "standard output",
+                                .writes = 1,
+                                .written_bytes = 6,
+                                .first_time = 506,
+                                .last_time = 506};
+}
+
+int wetdbg_files_find_written(const struct wetdbg_files *files, const char *path, size_t *n)
+{
+    (void)files;
+    *n = 1;
+    return strcmp(path, "out.txt") == 0
+               ? 0
+               : wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the program wrote to no file '%s'", path);
+}
+
+int wetdbg_files_outputs(const struct wetdbg_files *files, size_t n, struct wetdbg_output **list,
+                         size_t *count)
+{
+    const struct wetdbg_output *outputs = wetdbg_outputs(NULL, count);
+    (void)files;
+    (void)n;
+    *list = malloc(2 * sizeof(**list));
+    (*list)[0] = outputs[0];
+    (*list)[0].offset = 100;
+    (*list)[1] = outputs[0];
+    (*list)[1].offset = UINT64_MAX;
+    *count = 2;
+    return 0;
+}
+
+int wetdbg_descriptor_outputs(struct wetdbg *wet, int fd, struct wetdbg_output **list,
+                              size_t *count)
+{
+    size_t all;
+    const struct wetdbg_output *outputs = wetdbg_outputs(wet, &all);
+    *list = malloc(all * sizeof(**list));
+    *count = 0;
+    for (size_t i = 0; i < all; i++)
+        if (outputs[i].fd == fd)
+            (*list)[(*count)++] = outputs[i];
+    return 0;
+}
+
+bool wetdbg_is_own(struct wetdbg *wet, uint64_t pc)
+{
+    (void)wet;
+    (void)pc;
+    return true;
+}
+
+int wetdbg_own_caller(struct wetdbg *wet, wetdbg_time time, struct wetdbg_caller *caller)
+{
+    (void)wet;
+    (void)time;
+    (void)caller;
+    return -WETDBG_ERR_NOT_FOUND;
+}
+
+/* Copied at 989 from memory, where a read had put it at 500. */
+int wetdbg_origin(struct wetdbg *wet, const struct wetdbg_criterion *criterion,
+                  const struct wetdbg_slice_options *options, struct wetdbg_origin **out)
+{
+    const struct wetdbg_spot rax = {.kind = WETDBG_SPOT_GPR};
+    const struct wetdbg_spot memory = {.kind = WETDBG_SPOT_MEMORY, .address = MEMORY};
+    (void)wet;
+    (void)criterion;
+    (void)options;
+    *out = calloc(1, sizeof(**out));
+    **out = (struct wetdbg_origin){.size = 2, .value = {0x34, 0x12}, .known = 3, .place = rax};
+    (*out)->hops = calloc(3, sizeof *(*out)->hops);
+    (*out)->hops[(*out)->hop_count++] = (struct wetdbg_hop){.kind = WETDBG_HOP_COPY,
+                                                            .time = 989,
+                                                            .pc = MAIN_PC + 64,
+                                                            .bytes = 3,
+                                                            .to = rax,
+                                                            .from = memory,
+                                                            .text = "mov eax, dword ptr [rbx]"};
+    (*out)->hops[(*out)->hop_count++] = (struct wetdbg_hop){.kind = WETDBG_HOP_SYSCALL,
+                                                            .time = 507,
+                                                            .pc = FOREIGN_PC,
+                                                            .bytes = 1,
+                                                            .to = memory,
+                                                            .arg_count = 3,
+                                                            .args = {3, MEMORY, 100},
+                                                            .result = 12,
+                                                            .offset = 4,
+                                                            .extent = 12,
+                                                            .file = "in.txt",
+                                                            .file_offset = 104};
+    (*out)->hops[(*out)->hop_count++] = (struct wetdbg_hop){.kind = WETDBG_HOP_COMPUTED,
+                                                            .time = 1,
+                                                            .pc = MAIN_PC,
+                                                            .bytes = 2,
+                                                            .to = memory,
+                                                            .text = "inc"};
+    return 0;
+}
+
+void wetdbg_origin_free(struct wetdbg_origin *origin)
+{
+    free(origin->hops);
+    free(origin);
+}
+
+const char *wetdbg_hop_name(enum wetdbg_hop_kind kind)
+{
+    return kind == WETDBG_HOP_COPY      ? "copied"
+           : kind == WETDBG_HOP_SYSCALL ? "system call"
+                                        : "computed";
+}
+
+void wetdbg_spot_name(const struct wetdbg_spot *spot, char *text, size_t size)
+{
+    snprintf(text, size, "%s", spot->kind == WETDBG_SPOT_GPR ? "rax" : "");
+}
+
+void wetdbg_criterion_free(struct wetdbg_criterion *criterion)
+{
+    free(criterion);
+}
+
+const struct wetdbg_criterion_info *
+wetdbg_criterion_get_info(const struct wetdbg_criterion *criterion)
+{
+    return &criterion->info;
+}
+
+const char *wetdbg_edge_name(enum wetdbg_edge edge)
+{
+    static const char *const names[] = {"value", "address", "condition", "control", "criterion"};
+    return names[edge];
+}
+
+int wetdbg_check_model(const struct wetdbg *wet)
+{
+    (void)wet;
+    return 0;
+}
+
+int wetdbg_slice_session_new(struct wetdbg *wet, struct wetdbg_slice_session **out)
+{
+    (void)wet;
+    *out = NULL;
+    return 0;
+}
+
+void wetdbg_slice_session_free(struct wetdbg_slice_session *session)
+{
+    (void)session;
+}
+
+int wetdbg_slice_backward(struct wetdbg *wet, const struct wetdbg_criterion *criterion,
+                          const struct wetdbg_slice_options *options, struct wetdbg_slice **out)
+{
+    (void)wet;
+    (void)criterion;
+    fake_slice_count++;
+    if (fake_slice_is_interrupted)
+        return -WETDBG_ERR_INTERRUPTED;
+    *out = calloc(1, sizeof(**out));
+    (*out)->has_parents = options->record_parents;
+    return 0;
+}
+
+int wetdbg_slice_forward(struct wetdbg *wet, const struct wetdbg_criterion *source,
+                         const struct wetdbg_slice_options *options, struct wetdbg_slice **out)
+{
+    return wetdbg_slice_backward(wet, source, options, out);
+}
+
+const struct wetdbg_slice_reached *wetdbg_slice_get_reached(const struct wetdbg_slice *slice,
+                                                            size_t *count)
+{
+    static const struct wetdbg_slice_reached reached = {.fd = 1, .offset = 4, .size = 2};
+    (void)slice;
+    *count = 1;
+    return &reached;
+}
+
+bool wetdbg_slice_reaches_crash(const struct wetdbg_slice *slice)
+{
+    (void)slice;
+    return false;
+}
+
+struct wetdbg_set {
+    uint64_t count;
+};
+
+int wetdbg_set_of_slice(const struct wetdbg_slice *slice, struct wetdbg_set **out)
+{
+    (void)slice;
+    *out = calloc(1, sizeof(**out));
+    (*out)->count = 13;
+    return 0;
+}
+
+int wetdbg_set_combine(const struct wetdbg_set *a, enum wetdbg_set_operation operation,
+                       const struct wetdbg_set *b, struct wetdbg_set **out)
+{
+    (void)b;
+    *out = calloc(1, sizeof(**out));
+    if (operation != WETDBG_SET_MINUS)
+        **out = *a;
+    return 0;
+}
+
+int wetdbg_set_save(const struct wetdbg_set *set, const char *note, const char *path)
+{
+    (void)set;
+    (void)note;
+    return wetdbg_fail(-EACCES, "%s: Permission denied", path);
+}
+
+int wetdbg_set_load(struct wetdbg *wet, const char *path, struct wetdbg_set **out, char **note)
+{
+    (void)wet;
+    (void)out;
+    (void)note;
+    return wetdbg_fail(-WETDBG_ERR_USAGE, "%s is a set of another run's instances", path);
+}
+
+uint64_t wetdbg_set_count(const struct wetdbg_set *set)
+{
+    return set->count;
+}
+
+void wetdbg_set_free(struct wetdbg_set *set)
+{
+    free(set);
+}
+
+int wetdbg_slice_of_set(const struct wetdbg_set *set, const struct wetdbg_slice_options *options,
+                        struct wetdbg_slice **out)
+{
+    (void)set;
+    return wetdbg_slice_backward(NULL, NULL, options, out);
+}
+
+int wetdbg_slice_within(const struct wetdbg_slice *slice, const struct wetdbg_set *set,
+                        struct wetdbg_slice **out)
+{
+    (void)set;
+    *out = calloc(1, sizeof(**out));
+    **out = *slice;
+    return 0;
+}
+
+bool wetdbg_slice_contains_time(const struct wetdbg_slice *slice, wetdbg_time time)
+{
+    (void)slice;
+    return time == 993 || time == 13;
+}
+
+/* Pruning: of the lines above one has no confidence, one half, one all. */
+struct wetdbg_profile {
+    bool is_there;
+};
+
+int wetdbg_profile_make(struct wetdbg *wet,
+                        int (*progress)(void *arg, uint64_t done, uint64_t total), void *arg,
+                        struct wetdbg_profile **out)
+{
+    (void)wet;
+    if (progress(arg, 1, 2))
+        return -WETDBG_ERR_INTERRUPTED;
+    *out = calloc(1, sizeof(**out));
+    return 0;
+}
+
+void wetdbg_profile_free(struct wetdbg_profile *profile)
+{
+    free(profile);
+}
+
+struct wetdbg_prune {
+    struct wetdbg_prune_counts counts;
+    struct wetdbg_prune_line lines[4];
+};
+
+int wetdbg_prune(const struct wetdbg_slice *slice, const struct wetdbg_prune_options *options,
+                 struct wetdbg_prune **out)
+{
+    static const double confidences[] = {0, 0.995, 0.25, 1};
+    (void)slice;
+    *out = calloc(1, sizeof(**out));
+    (*out)->counts = (struct wetdbg_prune_counts){.instances = 13,
+                                                  .kept = 9,
+                                                  .lines = 4,
+                                                  .kept_lines = 3,
+                                                  .right_bytes = 4,
+                                                  .known = 20 + options->good_count};
+    for (unsigned i = 0; i < 4; i++)
+        (*out)->lines[i] = (struct wetdbg_prune_line){&lines[i], confidences[i],
+                                                      i == 3 ? 0 : lines[i].instances - i};
+    return 0;
+}
+
+void wetdbg_prune_free(struct wetdbg_prune *prune)
+{
+    free(prune);
+}
+
+const struct wetdbg_prune_counts *wetdbg_prune_get_counts(const struct wetdbg_prune *prune)
+{
+    return &prune->counts;
+}
+
+const struct wetdbg_prune_line *wetdbg_prune_lines(const struct wetdbg_prune *prune, size_t *count)
+{
+    *count = 4;
+    return prune->lines;
+}
+
+int wetdbg_prune_right_before(struct wetdbg *wet, const struct wetdbg_criterion *wrong,
+                              struct wetdbg_criterion **out)
+{
+    (void)wrong;
+    return wetdbg_criterion_parse(wet, "crash", NULL, out);
+}
+
+int wetdbg_prune_check(const struct wetdbg_criterion *right, const struct wetdbg_criterion *wrong)
+{
+    (void)right;
+    (void)wrong;
+    return 0;
+}
+
+int wetdbg_criterion_of_instance(struct wetdbg *wet, wetdbg_time time,
+                                 struct wetdbg_criterion **out)
+{
+    (void)time;
+    return wetdbg_criterion_parse(wet, "crash", NULL, out);
+}
+
+int wetdbg_criterion_times(const struct wetdbg_criterion *criterion, wetdbg_time **times,
+                           size_t *count)
+{
+    *times = calloc(1, sizeof(**times));
+    (*times)[0] = criterion->info.time;
+    *count = 1;
+    return 0;
+}
+
+void wetdbg_slice_free(struct wetdbg_slice *slice)
+{
+    free(slice);
+}
+
+const struct wetdbg_slice_counts *wetdbg_slice_get_counts(const struct wetdbg_slice *slice)
+{
+    static const struct wetdbg_slice_counts counts = {
+        .instances = 13, .statements = 11, .lines = 3, .functions_without_lines = 1};
+    (void)slice;
+    return &counts;
+}
+
+const struct wetdbg_slice_line *wetdbg_slice_lines(const struct wetdbg_slice *slice, size_t *count)
+{
+    (void)slice;
+    *count = 4;
+    return lines;
+}
+
+int wetdbg_slice_each_line_instance(const struct wetdbg_slice *slice, size_t line_index,
+                                    wetdbg_slice_instance_fn fn, void *arg)
+{
+    struct wetdbg_slice_instance instance = instances[line_index];
+    if (!slice->has_parents) {
+        instance.distance = WETDBG_DISTANCE_UNKNOWN;
+        instance.parent = 0;
+    }
+    return fn(arg, &instance);
+}
+
+int wetdbg_slice_each_instance(const struct wetdbg_slice *slice, const uint64_t *pcs,
+                               size_t pc_count, wetdbg_slice_instance_fn fn, void *arg)
+{
+    int result = 0;
+    (void)pcs;
+    (void)pc_count;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines) && !result; i++)
+        result = wetdbg_slice_each_line_instance(slice, i, fn, arg);
+    return result;
+}
+
+int wetdbg_slice_path_to_line(const struct wetdbg_slice *slice, size_t line_index,
+                              struct wetdbg_slice_path **path)
+{
+    size_t count = line_index + 1 + 2 * fake_path_turns, at = 0;
+    if (!slice->has_parents)
+        return -EINVAL;
+    *path = malloc(sizeof(**path) + count * sizeof(instances[0]));
+    struct wetdbg_slice_instance *hops = (struct wetdbg_slice_instance *)(*path + 1);
+    for (size_t i = 0; i <= line_index; i++) {
+        hops[at++] = instances[i];
+        for (unsigned turn = 0; i == 2 && turn < fake_path_turns; turn++) {
+            hops[at++] = instances[1];
+            hops[at++] = instances[2];
+        }
+    }
+    **path = (struct wetdbg_slice_path){at, hops};
+    return 0;
+}
+
+int wetdbg_slice_decisions(const struct wetdbg_slice *slice, size_t limit,
+                           struct wetdbg_decision **decisions, size_t *count)
+{
+    if (!slice->has_parents)
+        return -EINVAL;
+    *count = limit && limit < 2 ? limit : 2;
+    *decisions = calloc(2, sizeof(**decisions));
+    (*decisions)[0] = (struct wetdbg_decision){.instance = instances[1],
+                                               .instances = 3,
+                                               .went = instances[0].pc,
+                                               .other = instances[3].pc,
+                                               .is_way_out = true};
+    (*decisions)[1] = (struct wetdbg_decision){.instance = instances[3], .instances = 1};
+    return 0;
+}
+
+/* Each line gave something to the one before. */
+int wetdbg_slice_links(const struct wetdbg_slice *slice, const bool *passed,
+                       struct wetdbg_slice_link **links, size_t *count)
+{
+    (void)passed;
+    if (!slice->has_parents)
+        return wetdbg_fail(-EINVAL, "the slice was made without parents");
+    *links = calloc(3, sizeof(**links));
+    *count = 3;
+    for (size_t i = 0; i < 3; i++)
+        (*links)[i] = (struct wetdbg_slice_link){i, i + 1, {[WETDBG_EDGE_VALUE] = i + 1}};
+    return 0;
+}
+
+void wetdbg_slice_path_free(struct wetdbg_slice_path *path)
+{
+    free(path);
+}
+
+const struct wetdbg_slice_initial *wetdbg_slice_initials(const struct wetdbg_slice *slice,
+                                                         size_t *count)
+{
+    static const struct wetdbg_slice_initial list[] = {
+        {.location = WETDBG_LOCATION_NONE,
+         .address = MEMORY + 4,
+         .size_bytes = 4,
+         .distance = 9,
+         .user = 5},
+        {.location = WETDBG_LOCATION_NONE,
+         .address = MEMORY + 12,
+         .size_bytes = 4,
+         .distance = 3,
+         .user = 7},
+        {.location = WETDBG_LOCATION_NONE,
+         .address = 0x9000,
+         .size_bytes = 8,
+         .distance = 1,
+         .user = 9},
+        {.location = 0 /* of rax */, .distance = 2, .user = 1},
+    };
+    (void)slice;
+    *count = 4;
+    return list;
+}
