@@ -206,7 +206,7 @@ static void check_run(char *program, bool bypass, uint64_t run_seed)
     bool is_async = kind.has_turns || kind.has_signals;
 
     assert_int_equal(wetdbg_slice_session_new(wet, &session), 0);
-    session->stretch_bits = run_seed % 2 ? 7 : 10; /* the runs are short */
+    session->stretch_bits = run_seed % 2 ? 5 : 9; /* the runs are short */
     choose_criteria(wet, sources, SOURCE_COUNT);
     if (bypass || is_async)
         take_other_registers(sources);
