@@ -334,6 +334,39 @@ static int pass_paths(struct slc_files *files, struct table *table, const struct
     return err ? err : transfer_add(files, &transfer);
 }
 
+static int pass_symlink(struct slc_files *files, struct table *table, const struct call *call)
+{
+    struct slc_transfer transfer = transfer_of(call, SLC_TRANSFER_SYMLINK, NO_FILE);
+    const uint64_t *a = call->args;
+    bool has_directory = call->number == SYS_symlinkat;
+
+    transfer.address = a[0];
+    transfer.to_address = has_directory ? a[2] : a[1];
+    int err = has_directory ? directory_of(files, table, a[1], &transfer.to_directory) : 0;
+    return err ? err : transfer_add(files, &transfer);
+}
+
+static int pass_cut(struct slc_files *files, const struct call *call)
+{
+    struct slc_transfer transfer = transfer_of(call, SLC_TRANSFER_CUT, NO_FILE);
+
+    transfer.address = call->args[0];
+    transfer.offset = call->args[1];
+    return transfer_add(files, &transfer);
+}
+
+static int pass_chdir(struct slc_files *files, struct table *table, const struct call *call)
+{
+    struct slc_transfer transfer = transfer_of(call, SLC_TRANSFER_CHDIR, NO_FILE);
+    int err = 0;
+
+    if (call->number == SYS_chdir)
+        transfer.address = call->args[0];
+    if (call->number == SYS_fchdir)
+        err = directory_of(files, table, call->args[0], &transfer.file);
+    return err ? err : transfer_add(files, &transfer);
+}
+
 static int pass_other(struct slc_files *files, struct table *table, const struct call *call,
                       uint64_t fd, const char *what)
 {
@@ -707,10 +740,15 @@ static int pass_between(struct slc_files *files, struct table *table, const stru
         return pass_paths(files, table, call, SLC_TRANSFER_UNLINK, false);
     case SYS_unlinkat:
         return pass_paths(files, table, call, SLC_TRANSFER_UNLINK, true);
+    case SYS_symlink:
+    case SYS_symlinkat:
+        return pass_symlink(files, table, call);
+    case SYS_truncate:
+        return pass_cut(files, call);
     case SYS_chdir:
     case SYS_fchdir:
     case SYS_chroot:
-        return pass_paths(files, table, call, SLC_TRANSFER_CHDIR, false);
+        return pass_chdir(files, table, call);
     default:
         return pass_descriptors(files, table, call);
     }

@@ -31,7 +31,11 @@ enum slc_transfer_kind {
     SLC_TRANSFER_RENAME,   /* the path at `address` is the one at `to_address` now */
     SLC_TRANSFER_LINK,
     SLC_TRANSFER_UNLINK,
-    SLC_TRANSFER_CHDIR, /* relative paths mean something else from now on */
+    SLC_TRANSFER_SYMLINK, /* the path at `to_address` leads to the text at `address` */
+    SLC_TRANSFER_CUT,     /* the file of the path at `address` ends at `offset` from now on */
+    /* relative paths mean something else from now on: they begin at the path at `address`, or at
+     * `file`; unknown if it has neither */
+    SLC_TRANSFER_CHDIR,
 };
 
 /* How the bytes lie in memory. */

@@ -93,6 +93,86 @@ char *slc_path_join(const char *base, const char *path)
     return joined;
 }
 
+/* ---- symbolic links ---- */
+
+#define FOLLOWED_MAX 40 /* as Linux does */
+
+void slc_symlinks_fini(struct slc_symlinks *links)
+{
+    while (links->count)
+        slc_symlinks_remove(links, &links->list[links->count - 1]);
+    free(links->list);
+    *links = (struct slc_symlinks){0};
+}
+
+struct slc_symlink *slc_symlinks_find(const struct slc_symlinks *links, const char *path)
+{
+    for (size_t i = 0; i < links->count; i++)
+        if (strcmp(links->list[i].path, path) == 0)
+            return &links->list[i];
+    return NULL;
+}
+
+void slc_symlinks_remove(struct slc_symlinks *links, struct slc_symlink *link)
+{
+    free(link->path);
+    free(link->target);
+    *link = links->list[--links->count];
+}
+
+int slc_symlinks_add(struct slc_symlinks *links, const char *path, const char *text)
+{
+    struct slc_symlink *before = slc_symlinks_find(links, path);
+    const char *last = strrchr(path, '/');
+    char *directory = last ? strndup(path, (size_t)(last - path)) : strdup("");
+    struct slc_symlink link = {.path = strdup(path)};
+
+    if (before)
+        slc_symlinks_remove(links, before);
+    link.target = directory ? slc_path_join(directory, text) : NULL;
+    free(directory);
+    if (!link.path || !link.target || wd_grow(links->list, links->capacity, links->count + 1)) {
+        free(link.path);
+        free(link.target);
+        return -ENOMEM;
+    }
+    links->list[links->count++] = link;
+    return 0;
+}
+
+/* The link that the first parts of a path are, and how many bytes these have. */
+static const struct slc_symlink *link_in(const struct slc_symlinks *links, const char *path,
+                                         bool follows_last, size_t *bytes)
+{
+    for (size_t i = 0; i < links->count; i++) {
+        *bytes = strlen(links->list[i].path);
+        if (strncmp(path, links->list[i].path, *bytes) == 0 &&
+            (path[*bytes] == '/' || (path[*bytes] == 0 && follows_last)))
+            return &links->list[i];
+    }
+    return NULL;
+}
+
+int slc_symlinks_follow(const struct slc_symlinks *links, char **path, bool follows_last)
+{
+    const struct slc_symlink *link;
+    size_t bytes;
+
+    for (unsigned i = 0; i < FOLLOWED_MAX; i++) {
+        link = link_in(links, *path, follows_last, &bytes);
+        if (!link)
+            return 0;
+        char *joined = malloc(strlen(link->target) + strlen(*path + bytes) + 1);
+        if (!joined)
+            return -ENOMEM;
+        strcpy(joined, link->target);
+        strcat(joined, *path + bytes);
+        free(*path);
+        *path = joined;
+    }
+    return 0;
+}
+
 /* ---- what is what ---- */
 
 void slc_names_fini(struct slc_names *names)

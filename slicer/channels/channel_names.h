@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Which files paths name, as far as the run's own calls tell: two paths are one file if they are
- * the same text, or a link or a rename made them so. No recording has the paths that calls were
+ * the same text, or a link or a rename made them so. Symbolic links are followed if the run made
+ * them. No recording has the paths that calls were
  * given, so intervals are run for them.
  */
 #ifndef SLICER_CHANNELS_CHANNEL_NAMES_H
@@ -30,6 +31,23 @@ const char *slc_paths_find(const struct slc_path *paths, size_t count, wetdbg_ti
 /* `path`, seen from the directory `base`, without "." and doubled slashes; for the caller to free,
  * NULL if memory is short. */
 char *slc_path_join(const char *base, const char *path);
+
+/* Symbolic links. Embedded by their holder; all zero is none. */
+struct slc_symlinks {
+    struct slc_symlink {
+        char *path, *target;
+    } * list;
+    size_t count, capacity;
+};
+void slc_symlinks_fini(struct slc_symlinks *links);
+/* Notes that `path` leads to `text`, which may be relative to its directory. 0 or -ENOMEM. */
+int slc_symlinks_add(struct slc_symlinks *links, const char *path, const char *text);
+/* The link that a path is; NULL if it is none. Borrowed until the links change. */
+struct slc_symlink *slc_symlinks_find(const struct slc_symlinks *links, const char *path);
+void slc_symlinks_remove(struct slc_symlinks *links, struct slc_symlink *link);
+/* Replaces *path by where its links lead, that of its last part only if `follows_last`. Of links in
+ * a circle some are followed. 0 or -ENOMEM. */
+int slc_symlinks_follow(const struct slc_symlinks *links, char **path, bool follows_last);
 
 /* What is what now. Embedded by its holder; all zero is empty. */
 struct slc_names {

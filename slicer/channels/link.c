@@ -43,6 +43,8 @@ struct linker {
     struct slc_channels *channels;
     struct slc_contents contents;
     struct slc_names names;
+    struct slc_symlinks symlinks;
+    char *current; /* directory; NULL: not known */
     struct slc_path *paths;
     size_t path_count;
     uint32_t *objects; /* by file */
@@ -281,10 +283,44 @@ static bool needs_path(const struct slc_channels *channels, const struct slc_tra
     case SLC_TRANSFER_RENAME:
     case SLC_TRANSFER_LINK:
     case SLC_TRANSFER_UNLINK:
+    case SLC_TRANSFER_SYMLINK:
+    case SLC_TRANSFER_CUT:
+    case SLC_TRANSFER_CHDIR:
         return true;
     default:
         return false;
     }
+}
+
+/* Notes the directories that a call's paths begin at: their own are asked for as if they were read
+ * at the end. */
+static void note_directories(const struct slc_channels *channels,
+                             const struct slc_transfer *transfer, uint64_t *last)
+{
+    uint32_t directories[2] = {SLC_NO_FILE, SLC_NO_FILE};
+
+    switch (transfer->kind) {
+    case SLC_TRANSFER_NAME:
+        directories[0] = slc_files_get(channels->files, transfer->file)->directory;
+        break;
+    case SLC_TRANSFER_RENAME:
+    case SLC_TRANSFER_LINK:
+        directories[1] = transfer->to_directory;
+        directories[0] = transfer->file;
+        break;
+    case SLC_TRANSFER_SYMLINK:
+        directories[1] = transfer->to_directory;
+        break;
+    case SLC_TRANSFER_UNLINK:
+    case SLC_TRANSFER_CHDIR:
+        directories[0] = transfer->file;
+        break;
+    default:
+        break;
+    }
+    for (unsigned i = 0; i < 2; i++)
+        if (directories[i] != SLC_NO_FILE)
+            last[directories[i]] = UINT64_MAX;
 }
 
 /* When each file was last read, by event. */
@@ -294,6 +330,7 @@ static uint64_t *find_reads(const struct slc_channels *channels)
 
     for (size_t i = 0; last && i < channels->count; i++) {
         const struct slc_transfer *transfer = &channels->list[i];
+        note_directories(channels, transfer, last);
         uint32_t file = transfer->kind == SLC_TRANSFER_PASS ? transfer->from_file : transfer->file;
         if ((transfer->kind <= SLC_TRANSFER_MAP || transfer->kind == SLC_TRANSFER_PASS) &&
             transfer->kind != SLC_TRANSFER_WRITE && last[file] < transfer->ended)
@@ -352,21 +389,24 @@ static bool matters(const struct slc_channels *channels)
     return false;
 }
 
-/* The whole path of a text; NULL if it is not known, or memory is short (*err). */
+/* The whole path of a text, through the links that it names, perhaps all but its last part; NULL if
+ * it is not known, or memory is short (*err). */
 static char *whole_path(const struct linker *linker, wetdbg_time time, uint64_t address,
-                        uint32_t directory, int *err)
+                        uint32_t directory, bool follows_last, int *err)
 {
     const char *text = slc_paths_find(linker->paths, linker->path_count, time, address);
+    const char *known = linker->current;
     char base[BASE_MAX];
 
     if (!text)
         return NULL;
     snprintf(base, sizeof(base), "@%u", linker->moves); /* whatever the current directory is */
-    if (directory != SLC_NO_FILE)
+    if (directory != SLC_NO_FILE) {
         snprintf(base, sizeof(base), "#%u", directory);
-    const char *known = directory == SLC_NO_FILE ? NULL : linker->directories[directory];
+        known = linker->directories[directory];
+    }
     char *path = slc_path_join(known ? known : base, text);
-    *err = path ? 0 : -ENOMEM;
+    *err = path ? slc_symlinks_follow(&linker->symlinks, &path, follows_last) : -ENOMEM;
     return path;
 }
 
@@ -374,7 +414,8 @@ static int pass_name(struct linker *linker, const struct slc_transfer *transfer)
 {
     const struct slc_file *file = slc_files_get(linker->channels->files, transfer->file);
     int err = 0;
-    char *path = whole_path(linker, transfer->time, file->path_address, file->directory, &err);
+    char *path =
+        whole_path(linker, transfer->time, file->path_address, file->directory, true, &err);
     uint32_t *object = path ? slc_names_object(&linker->names, path) : NULL;
 
     if (path && !object)
@@ -412,14 +453,46 @@ static int rename_object(struct linker *linker, const char *from, const char *to
 
 #define EXCHANGE 2 /* a flag of renameat2 */
 
+static bool is_same_directory(const char *a, const char *b)
+{
+    const char *last_a = strrchr(a, '/'), *last_b = strrchr(b, '/');
+
+    return last_a && last_b && last_a - a == last_b - b && strncmp(a, b, (size_t)(last_a - a)) == 0;
+}
+
+/* A symbolic link that was renamed leads where it led. In another directory it may not, and is
+ * forgotten. */
+static int rename_symlink(struct linker *linker, const char *from, const char *to)
+{
+    struct slc_symlink *replaced =
+        strcmp(from, to) ? slc_symlinks_find(&linker->symlinks, to) : NULL;
+
+    if (replaced)
+        slc_symlinks_remove(&linker->symlinks, replaced);
+    struct slc_symlink *moved = slc_symlinks_find(&linker->symlinks, from);
+    if (!moved)
+        return 0;
+    char *path = strdup(to);
+    if (!path)
+        return -ENOMEM;
+    free(moved->path);
+    moved->path = path;
+    if (!is_same_directory(from, to))
+        slc_symlinks_remove(&linker->symlinks, moved);
+    return 0;
+}
+
 static int pass_rename(struct linker *linker, const struct slc_transfer *transfer)
 {
     int err = 0;
-    char *from = whole_path(linker, transfer->time, transfer->address, transfer->file, &err);
+    char *from = whole_path(linker, transfer->time, transfer->address, transfer->file, false, &err);
     char *to = NULL;
 
     if (!err)
-        to = whole_path(linker, transfer->time, transfer->to_address, transfer->to_directory, &err);
+        to = whole_path(linker, transfer->time, transfer->to_address, transfer->to_directory, false,
+                        &err);
+    if (from && to && !err && transfer->kind == SLC_TRANSFER_RENAME)
+        err = rename_symlink(linker, from, to);
     if (from && to && !err && strcmp(from, to) != 0)
         err = rename_object(linker, from, to, transfer->count & EXCHANGE,
                             transfer->kind == SLC_TRANSFER_LINK);
@@ -431,13 +504,62 @@ static int pass_rename(struct linker *linker, const struct slc_transfer *transfe
 static int pass_unlink(struct linker *linker, const struct slc_transfer *transfer)
 {
     int err = 0;
-    char *path = whole_path(linker, transfer->time, transfer->address, transfer->file, &err);
+    char *path = whole_path(linker, transfer->time, transfer->address, transfer->file, false, &err);
+    struct slc_symlink *link = path ? slc_symlinks_find(&linker->symlinks, path) : NULL;
     uint32_t *object = path ? slc_names_object(&linker->names, path) : NULL;
 
+    if (link)
+        slc_symlinks_remove(&linker->symlinks, link);
     if (object)
         *object = SLC_NO_OBJECT;
     if (path && !object)
         err = -ENOMEM;
+    free(path);
+    return err;
+}
+
+static int pass_symlink(struct linker *linker, const struct slc_transfer *transfer)
+{
+    const char *text =
+        slc_paths_find(linker->paths, linker->path_count, transfer->time, transfer->address);
+    int err = 0;
+    char *path = whole_path(linker, transfer->time, transfer->to_address, transfer->to_directory,
+                            false, &err);
+
+    if (path && text && !err)
+        err = slc_symlinks_add(&linker->symlinks, path, text);
+    free(path);
+    return err;
+}
+
+/* Without a path that is known relative ones mean nothing that was named before. */
+static int pass_chdir(struct linker *linker, const struct slc_transfer *transfer)
+{
+    int err = 0;
+    char *path = NULL;
+
+    if (transfer->address)
+        path = whole_path(linker, transfer->time, transfer->address, SLC_NO_FILE, true, &err);
+    else if (transfer->file != SLC_NO_FILE && linker->directories[transfer->file])
+        path = strdup(linker->directories[transfer->file]);
+    free(linker->current);
+    linker->current = path;
+    linker->moves++;
+    return err;
+}
+
+static int pass_cut(struct linker *linker, const struct slc_transfer *transfer)
+{
+    int err = 0;
+    char *path = whole_path(linker, transfer->time, transfer->address, SLC_NO_FILE, true, &err);
+    uint32_t *object = path ? slc_names_object(&linker->names, path) : NULL;
+
+    if (path && !object)
+        err = -ENOMEM;
+    if (object && *object != SLC_NO_OBJECT) {
+        slc_contents_cut(&linker->contents, *object, transfer->offset);
+        linker->ends[*object] = transfer->offset;
+    }
     free(path);
     return err;
 }
@@ -560,9 +682,12 @@ static int pass(struct linker *linker, uint32_t number)
         return pass_rename(linker, transfer);
     case SLC_TRANSFER_UNLINK:
         return pass_unlink(linker, transfer);
+    case SLC_TRANSFER_SYMLINK:
+        return pass_symlink(linker, transfer);
+    case SLC_TRANSFER_CUT:
+        return pass_cut(linker, transfer);
     case SLC_TRANSFER_CHDIR:
-        linker->moves++;
-        return 0;
+        return pass_chdir(linker, transfer);
     }
     return 0;
 }
@@ -593,6 +718,8 @@ static void linker_fini(struct linker *linker)
         free(linker->paths[i].text);
     slc_contents_fini(&linker->contents);
     slc_names_fini(&linker->names);
+    slc_symlinks_fini(&linker->symlinks);
+    free(linker->current);
     free(linker->paths);
     free(linker->objects);
     free(linker->ends);

@@ -87,6 +87,21 @@ static struct fake_end end_of(struct wetdbg *wet, uint64_t fd, bool is_write, ui
     return end;
 }
 
+/* ... by the absolute path at an address. */
+static struct fake_end end_of_path(struct wetdbg *wet, uint64_t address, uint64_t at)
+{
+    struct fake_end end = {.object = UINT32_MAX, .offset = at};
+    char path[256] = "";
+    struct stat own;
+
+    for (size_t i = 0; i < sizeof(path) - 1; i++)
+        if (pread(wet->memory, &path[i], 1, (off_t)(address + i)) != 1 || !path[i])
+            break;
+    if (stat(path, &own) == 0)
+        end.object = object_of_inode(wet, &own);
+    return end;
+}
+
 /* ---- calls ---- */
 
 static void add_spans(struct wetdbg *wet, struct fake_passing *passing, uint64_t list,
@@ -313,6 +328,10 @@ void fake_channels_exit(struct wetdbg *wet, uint32_t slot, wetdbg_time call,
         break;
     case SYS_ftruncate:
         passing.to = end_of(wet, before->rdi, true, before->rsi);
+        happen(wet, FAKE_CUT, slot, call, &passing, 0, 0);
+        break;
+    case SYS_truncate:
+        passing.to = end_of_path(wet, before->rdi, before->rsi);
         happen(wet, FAKE_CUT, slot, call, &passing, 0, 0);
         break;
     case SYS_openat:

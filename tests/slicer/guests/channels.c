@@ -18,8 +18,8 @@
 #define AT(n)  ((const void *)(in + (n)))
 
 static volatile unsigned char in[16], given = 7;
-static unsigned char out[16 * 22];
-static char path[64], other[64];
+static unsigned char out[16 * 26];
+static char path[64], other[64], third[64];
 
 /* 0..9, A..F */
 static void fill(void)
@@ -264,6 +264,40 @@ static void outputs(void)
     /* MOVES EFE.F0EF0....... */
 }
 
+/* One file by other names. */
+static void other_names(void)
+{
+    int fd = open(path, O_RDWR | O_TRUNC), directory = open("/tmp", O_RDONLY | O_DIRECTORY);
+    const char *relative = strrchr(path, '/') + 1;
+
+    check(write(fd, FROM, 16), 16);
+    check(truncate(path, 5), 0);
+    check(truncate(path, 16), 0);
+    check(pread(fd, OUT(22), 16, 0), 16);
+    /* MOVES 01234........... */
+    check(symlink(relative, third), 0);
+    int linked = open(third, O_RDWR);
+    check(pwrite(linked, AT(9), 4, 2), 4);
+    check(pread(fd, OUT(23), 16, 0), 16);
+    /* MOVES 019ABC.......... */
+    close(linked);
+    check(chdir("/"), 0);
+    check(chdir("/tmp"), 0);
+    linked = open(relative, O_RDONLY);
+    check(read(linked, OUT(24), 8), 8);
+    /* MOVES 019ABC.......... */
+    close(linked);
+    check(chdir("/"), 0);
+    check(fchdir(directory), 0);
+    check(unlink(third), 0);
+    linked = open(relative, O_RDONLY);
+    check(read(linked, OUT(25), 4), 4);
+    /* MOVES 019A............ */
+    close(linked);
+    close(directory);
+    close(fd);
+}
+
 /* So that much of what that is executed depends on what came back. */
 static void look(void)
 {
@@ -279,6 +313,7 @@ int main(int argc, char **argv)
     has_all = argc < 2;
     snprintf(path, sizeof(path), "/tmp/wetdbg-channels-%d", (int)getpid());
     snprintf(other, sizeof(other), "/tmp/wetdbg-channels-%d.other", (int)getpid());
+    snprintf(third, sizeof(third), "/tmp/wetdbg-channels-%d.third", (int)getpid());
     fill();
     pipes();
     files();
@@ -287,6 +322,7 @@ int main(int argc, char **argv)
     between();
     mappings();
     outputs();
+    other_names();
     unlink(path);
     unlink(other);
     look();
