@@ -96,8 +96,8 @@ struct vk_history;
 int vk_history_new(const struct vk_start *start, struct vk_history **out);
 void vk_history_free(struct vk_history *history);
 
-/* What the kernel left at rsp for the first instruction (argc, argv, environment, auxiliary vector):
- * who the process is. Told before any event; what is not there is not learned. */
+/* What the kernel left at rsp for the first instruction (argc, argv, environment, auxiliary
+ * vector): who the process is. Told before any event; what is not there is not learned. */
 void vk_history_stack(struct vk_history *history, uint64_t stack, const struct vk_memory *memory);
 
 /* What a recorded call wrote into memory. */
@@ -208,7 +208,7 @@ enum vk_op_kind { /* the operands of each op: recorder/event's ops have the same
                   VK_OP_MAP, /* private memory with `prot`: first `byte_count` bytes, then zeros */
                   VK_OP_UNMAP,
                   VK_OP_PROTECT, /* `prot` from now on */
-                  VK_OP_REMAP, /* [start, start + size) becomes [to, to + to_size), zero where new */
+                  VK_OP_REMAP,   /* [start, start + size) becomes [to, to + to_size) */
                   VK_OP_DISCARD, /* reads as `byte_count` bytes, then zeros, from now on */
                   VK_OP_FS_BASE, /* of `task`: `start` */
                   VK_OP_GS_BASE,

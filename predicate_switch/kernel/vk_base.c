@@ -5,8 +5,8 @@
  *
  * When is it? The recording may have asked for its size, times and inode, which agree. Otherwise
  * its times tell: the kernel itself sets st_ctime, at each write, rename and change of mode, and
- * the time of birth. A directory changes whenever something in it comes or goes: if it has, a name that
- * is missing in it now may have been there.
+ * the time of birth. A directory changes whenever something in it comes or goes: if it has, a name
+ * that is missing in it now may have been there.
  */
 #include <dirent.h>
 #include <errno.h>

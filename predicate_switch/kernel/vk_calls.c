@@ -263,7 +263,7 @@ static const struct vk_call_row rows[] = {
     SAME(sync_file_range, fsync),
     KEYED(fadvise64, fadvise64, vk_adopt_fd0, FD0),
     SAME(readahead, fsync),
-    LEARNS(getdents64, getdents64),
+    KEYED(getdents64, getdents64, vk_adopt_getdents64, FD0),
     /* descriptors */
     LEARNS(close, close),
     PLAIN(close_range),

@@ -459,9 +459,9 @@ struct vk_where {
     char text[4097];
     bool is_slashed; /* the path ended with a slash */
 };
-/* PARENT: of a name that is to come or go, with no look at what it leads to. Else a link in the last
- * part is followed if the path ends with a slash, or with FOLLOW. CREATE: a file is to be there, so
- * a slash at the end is EISDIR. */
+/* PARENT: of a name that is to come or go, with no look at what it leads to. Else a link in the
+ * last part is followed if the path ends with a slash, or with FOLLOW. CREATE: a file is to be
+ * there, so a slash at the end is EISDIR. */
 enum vk_walk { VK_WALK_FOLLOW = 1, VK_WALK_PARENT = 2, VK_WALK_CREATE = 4 };
 /* 0 (also if nothing is there), -errno, or VK_UNKNOWN. `at` is a descriptor or AT_FDCWD. */
 int64_t vk_walk(struct vk_run *run, int at, uint64_t path, unsigned how, struct vk_where *where);

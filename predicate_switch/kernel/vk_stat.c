@@ -122,6 +122,7 @@ static int64_t give_stat(struct vk_run *run, uint32_t inode, uint64_t address)
         vk_answer_bytes(&next, next.args[address == run->a[2] ? 2 : 1], &told, SIZE_OF_STAT) ==
             SIZE_OF_STAT)
         merge(&view, &told);
+    run->has_taken = run->has_taken && !view.has_all;
     return vk_put(run, address, &view.st, SIZE_OF_STAT);
 }
 
@@ -303,6 +304,7 @@ int64_t vk_call_statx(struct vk_run *run)
         stat_of(&x, &told);
         merge(&view, &told);
     }
+    run->has_taken = run->has_taken && !view.has_all;
     statx_of(&view, &x);
     return vk_put(run, run->a[4], &x, sizeof(x));
 }
@@ -565,6 +567,8 @@ struct linux_dirent64 {
     char d_name[];
 };
 #define DIRENT_NAME 19
+#define LISTED_MAX  32768      /* bytes of a listing that is compared by name */
+#define END_OF_LIST UINT32_MAX /* position behind all entries */
 
 struct entry {
     const char *name;
@@ -632,6 +636,16 @@ static int entry_at(const struct vk_kernel *k, uint32_t directory, uint32_t at, 
     return 2;
 }
 
+static bool has_entry(const struct vk_kernel *k, uint32_t directory, const char *name)
+{
+    struct entry entry;
+    int how;
+    for (uint32_t at = 0; (how = entry_at(k, directory, at, &entry)) != 2; at++)
+        if (!how && !strcmp(entry.name, name))
+            return true;
+    return false;
+}
+
 static int64_t list_known(struct vk_run *run, uint32_t directory)
 {
     const struct vk_inode *inode = vk_inode(run->k, directory);
@@ -679,6 +693,8 @@ static int64_t list_some(struct vk_run *run, uint32_t index)
     uint32_t at = (uint32_t)open->offset;
     uint64_t done = 0, room = run->a[2] < 1u << 20 ? run->a[2] : 1u << 20;
     struct entry entry;
+    if (at == END_OF_LIST)
+        return 0;
     for (;; at++) {
         int how = entry_at(run->k, open->inode, at, &entry);
         if (how == 2)
@@ -700,6 +716,34 @@ static int64_t list_some(struct vk_run *run, uint32_t index)
     return (int64_t)done;
 }
 
+/* Whether what the recording lists next is all that is in the directory: then it knows the order,
+ * and the numbers, of what the run made. */
+static bool lists_the_same(struct vk_run *run, uint32_t index, const struct vk_answer *next)
+{
+    const struct vk_open *open = vk_row(&run->k->opens, index);
+    uint32_t names = 0, listed = 0;
+    struct entry entry;
+    int how;
+    if (open->offset || next->result <= 0 || next->result > LISTED_MAX ||
+        (uint64_t)next->result > run->a[2])
+        return false;
+    for (uint32_t at = 0; (how = entry_at(run->k, open->inode, at, &entry)) != 2; at++)
+        names += !how;
+    uint8_t *bytes = malloc((size_t)next->result);
+    size_t size = bytes ? vk_answer_bytes(next, next->args[1], bytes, (size_t)next->result) : 0;
+    for (size_t at = 0; at + DIRENT_NAME < size; listed++) {
+        uint16_t step;
+        memcpy(&step, bytes + at + offsetof(struct linux_dirent64, d_reclen), sizeof(step));
+        char *name = (char *)bytes + at + DIRENT_NAME;
+        if (step <= DIRENT_NAME || step > size - at || !memchr(name, 0, step - DIRENT_NAME) ||
+            !has_entry(run->k, open->inode, name))
+            break;
+        at += step;
+    }
+    free(bytes);
+    return names == listed;
+}
+
 int64_t vk_call_getdents64(struct vk_run *run)
 {
     uint32_t index;
@@ -710,8 +754,17 @@ int64_t vk_call_getdents64(struct vk_run *run)
         return open->kind == VK_OPEN_OUTSIDE ? vk_next_recorded(run) : -ENOTDIR;
     if (vk_inode(run->k, open->inode)->is_live)
         return vk_next_recorded(run);
+    struct vk_answer next;
     int64_t err = list_known(run, open->inode);
-    return err ? err : list_some(run, index);
+    if (err)
+        return err;
+    bool is_changed = vk_inode(run->k, open->inode)->is_written;
+    if (!vk_next_answer(run, &next) || !is_changed || !lists_the_same(run, index, &next)) {
+        run->has_taken = false;
+        return list_some(run, index);
+    }
+    vk_open_edit(run->k, index)->offset = next.result ? END_OF_LIST : open->offset;
+    return vk_give_answer(run, &next);
 }
 
 /* Passes the entries that a recorded call gave: how many; keeps those that were there before the

@@ -261,15 +261,14 @@ static void compare_writes(struct live *live, const struct vk_outcome *out)
 {
     for (size_t i = 0; i < out->op_count && !*live->text; i++) {
         const struct vk_op *op = &out->ops[i];
-        for (uint64_t at = 0; op->kind == VK_OP_WRITE && at < op->size; at++) {
-            uint8_t byte;
-            if (memory_read(live->p, op->start + at, &byte, 1) || byte == op->bytes[at])
-                continue;
-            snprintf(live->text, sizeof(live->text),
-                     "byte %" PRIu64 " at %#" PRIx64 " is %#x, recorded %#x", at, op->start,
-                     op->bytes[at], byte);
-            break;
-        }
+        uint8_t *found = op->kind == VK_OP_WRITE ? malloc(op->size) : NULL;
+        if (found && !memory_read(live->p, op->start, found, op->size))
+            for (uint64_t at = 0; at < op->size && !*live->text; at++)
+                if (found[at] != op->bytes[at])
+                    snprintf(live->text, sizeof(live->text),
+                             "byte %" PRIu64 " at %#" PRIx64 " is %#x, recorded %#x", at, op->start,
+                             op->bytes[at], found[at]);
+        free(found);
     }
 }
 
@@ -327,7 +326,8 @@ static int live_from(struct passing *p, uint64_t from)
         if (err || *live.text)
             break;
     }
-    printf("live\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s%s%s\n", from, live.calls, live.equal,
+    printf("live\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s%s%s\n", from, live.calls,
+           live.equal, i < p->count ? p->entries[i].time : 0,
            *live.text ? vk_call_name(p->entries[i].is->number, &how, NULL) : "",
            *live.text ? ": " : "", live.text);
     vk_kernel_free(live.kernel);
