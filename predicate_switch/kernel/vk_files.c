@@ -706,6 +706,10 @@ void vk_adopt_lseek(struct vk_run *run)
         return;
     vk_open_of(run->k, (uint32_t)run->a[0], &index);
     struct vk_open *row = vk_open_edit(run->k, index);
+    uint32_t stream = row->outside - 1;
+    bool tells_start = run->a[2] == SEEK_CUR && !run->a[1] && stream < 3 && run->learns;
+    if (tells_start && !run->h->stream_starts[stream] && (uint64_t)run->told->result > row->offset)
+        run->h->stream_starts[stream] = (uint64_t)run->told->result - row->offset;
     row->offset = (uint64_t)run->told->result;
     if (run->a[2] != SEEK_END || row->inode == VK_NONE)
         return;

@@ -75,6 +75,7 @@ static int streams_start(struct vk_kernel *k)
     for (uint32_t fd = 0; fd < 3; fd++) {
         struct vk_open open = {.kind = VK_OPEN_OUTSIDE, .flags = VK_NONE, .outside = fd + 1};
         open.flags = k->history->stream_flags[fd];
+        open.offset = k->history->stream_starts[fd];
         open.inode = vk_inode_of_base(k, fd + 1);
         uint32_t index = open.inode == VK_NONE ? VK_NONE : vk_open_new(k, &open);
         if (index == VK_NONE || vk_fd_set(k, fd, index, false))

@@ -397,9 +397,10 @@ struct vk_key { /* calls with equal keys, in order of time */
 struct vk_history {
     struct vk_start start;
     char *exe, *cwd;
-    struct vk_scalars first;  /* what the process began with, as far as its calls told */
-    uint32_t stream_flags[3]; /* of descriptors 0 to 2; VK_NONE: not known */
-    struct vk_kernel *kernel; /* that the pass uses */
+    struct vk_scalars first;   /* what the process began with, as far as its calls told */
+    uint64_t stream_starts[3]; /* where in their files descriptors 0 to 2 stood */
+    uint32_t stream_flags[3];  /* of descriptors 0 to 2; VK_NONE: not known */
+    struct vk_kernel *kernel;  /* that the pass uses */
     bool is_finished;
     uint64_t last, end_when;
     struct vk_history_call *calls;

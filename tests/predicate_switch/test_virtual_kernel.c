@@ -676,16 +676,61 @@ static void test_signals(void **state)
     }
 }
 
+/* ---- what the documentation says ---- */
+
+static const char *const headings[] = {"*Modelled*", "*Next*", "*Recorded*", "*Unresolved*"};
+static const enum vk_modelled kinds[] = {VK_MODELLED, VK_MODELLED_NEXT, VK_MODELLED_ONLY_RECORDED,
+                                         VK_MODELLED_NOT};
+
+static void test_documentation(void **state)
+{
+    char *line = NULL;
+    size_t room = 0, listed = 0, known = 0;
+    int kind = -1;
+    FILE *file = fopen(DOCUMENTATION, "r");
+    (void)state;
+    assert_non_null(file);
+    while (getline(&line, &room, file) > 0) {
+        for (int i = 0; i < 4; i++)
+            kind = strstr(line, headings[i]) ? i : kind;
+        bool is_list = *line == '`' || *line == '|';
+        for (char *at = line; kind >= 0 && is_list && (at = strchr(at, '`'));) {
+            char *end = strchr(++at, '`');
+            enum vk_modelled how = VK_MODELLED;
+            int32_t number = 0;
+            const char *name = NULL;
+            if (!end)
+                break;
+            *end = 0;
+            while (number < 600 &&
+                   !((name = vk_call_name(number, &how, NULL)) && !strcmp(name, at)))
+                number++;
+            if (number == 600 && kind == 3)
+                break; /* the last paragraph names other things */
+            if (number == 600 || how != kinds[kind])
+                fail_msg("%s is not in the table as the list says", at);
+            listed++;
+            at = end + 1;
+        }
+    }
+    free(line);
+    fclose(file);
+    for (int32_t number = 0; number < 600; number++) {
+        enum vk_modelled how;
+        known += vk_call_name(number, &how, NULL) != NULL;
+    }
+    assert_int_equal(listed, known);
+}
+
 int main(void)
 {
     arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (arena == MAP_FAILED)
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_pipes),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_files),         cmocka_unit_test(test_pipes),
+        cmocka_unit_test(test_memory),        cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_documentation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
