@@ -44,7 +44,7 @@ struct passing {
     bool is_in_call[EVQ_TASKS_MAX];
     struct evq_entry arrived[EVQ_TASKS_MAX];
     struct vk_piece pieces[PIECES_MAX];
-    size_t piece_count;
+    size_t piece_count, early;
     uint32_t task;
 };
 
@@ -164,6 +164,9 @@ static int end(struct passing *p, const struct entry *e)
                            p->pieces, p->piece_count, &p->memory);
     p->is_in_call[e->is->task] = false;
     p->piece_count = 0;
+    for (; !err && p->early; p->early--) /* memory that it mapped, too large for one entry */
+        err = space_tell(p, e - p->early);
+    p->early = 0;
     return err ? err : space_tell(p, e);
 }
 
@@ -206,6 +209,8 @@ static int entry_tell(struct passing *p, const struct entry *e)
         if (p->arrived[entry->task].kind && entry->number == p->arrived[entry->task].number)
             return signal_tell(p, e);
         pieces_note(p, entry);
+        if (p->is_in_call[entry->task])
+            return p->early++, 0;
         return space_tell(p, e);
     case EVQ_TASK_EXIT:
         return vk_history_task_end(p->history, e->time, entry->task);
