@@ -247,6 +247,7 @@ int vk_timers_fire(struct vk_kernel *k)
         timer->next = timer->interval ? timer->next + times * timer->interval : 0;
         k->s.stamp++;
         int err = timer_signal(k, timer);
+        vk_timer_align(k, i);
         if (err == -ENOMEM)
             return err;
     }
@@ -318,6 +319,14 @@ static void give_itimer(const struct vk_kernel *k, const struct vk_timer *timer,
     split(ns && ns < 1000 ? 1000 : ns, out + 2, 1000);
 }
 
+/* What a timer had left is the recording's, where it was asked the same. */
+static bool next_itimer(struct vk_run *run, uint64_t arg, int64_t old[4])
+{
+    struct vk_answer next;
+    return vk_next_answer(run, &next) && !next.result && next.args[arg] &&
+           vk_answer_bytes(&next, next.args[arg], old, 4 * sizeof(*old)) == 4 * sizeof(*old);
+}
+
 int64_t vk_call_setitimer(struct vk_run *run)
 {
     int64_t new[4], old[4];
@@ -335,6 +344,9 @@ int64_t vk_call_setitimer(struct vk_run *run)
     uint64_t ns = run->a[1] ? of_timeval(new + 2) : 0;
     timer->interval = ns ? of_timeval(new) : 0;
     timer->next = ns ? vk_ns(run->k) + ns : 0;
+    next_itimer(run, 2, old);
+    if (run->has_taken)
+        vk_timer_align(run->k, timer_find(run->k, itimers[run->a[0]].kind, 0));
     return run->a[2] ? vk_put(run, run->a[2], old, sizeof(old)) : 0;
 }
 
@@ -347,6 +359,7 @@ int64_t vk_call_getitimer(struct vk_run *run)
     if (!timer)
         return VK_NOMEM;
     give_itimer(run->k, timer, old);
+    next_itimer(run, 1, old);
     return vk_put(run, run->a[1], old, sizeof(old));
 }
 

@@ -375,6 +375,21 @@ uint32_t vk_ready(const struct vk_kernel *k, uint32_t open)
 
 /* ---- poll ---- */
 
+/* Linux says how much of the time is left, unless the caller's personality forbids it. */
+static int64_t tell_left(struct vk_run *run, int64_t result, uint64_t address, uint64_t ns,
+                         uint64_t part)
+{
+    const struct vk_task *task = vk_task(run->k, run->call->task);
+    uint64_t now = vk_ns(run->k), left = ns;
+    if (run->is_retry)
+        left = task->deadline > now ? task->deadline - now : 0;
+    int64_t time[2] = {(int64_t)(left / 1000000000), (int64_t)(left % 1000000000 / part)};
+    if (result < 0 || !address || run->has_taken || run->told)
+        return result;
+    vk_put(run, address, time, sizeof(time)); /* nobody is told if that fails */
+    return result;
+}
+
 static int64_t poll_once(struct vk_run *run, struct pollfd *fds, uint64_t count)
 {
     int64_t found = 0;
@@ -456,7 +471,7 @@ static int64_t ppoll_masked(struct vk_run *run)
 {
     uint64_t ns = 0;
     int64_t err = run->a[2] ? vk_get_time(run, run->a[2], &ns) : 0;
-    return err ? err : poll_for(run, run->a[2], ns);
+    return err ? err : tell_left(run, poll_for(run, run->a[2], ns), run->a[2], ns, 1);
 }
 
 int64_t vk_call_ppoll(struct vk_run *run)
@@ -528,14 +543,16 @@ int64_t vk_call_select(struct vk_run *run)
         return -EFAULT;
     if (time[0] < 0 || time[1] < 0)
         return -EINVAL;
-    return select_for(run, true, (uint64_t)time[0] * 1000000000 + (uint64_t)time[1] * 1000);
+    uint64_t seconds = time[0] < 1 << 30 ? (uint64_t)time[0] : 1u << 30;
+    uint64_t ns = seconds * 1000000000 + (uint64_t)time[1] * 1000;
+    return tell_left(run, select_for(run, true, ns), run->a[4], ns, 1000);
 }
 
 static int64_t pselect_masked(struct vk_run *run)
 {
     uint64_t ns = 0;
     int64_t err = run->a[4] ? vk_get_time(run, run->a[4], &ns) : 0;
-    return err ? err : select_for(run, run->a[4], ns);
+    return err ? err : tell_left(run, select_for(run, run->a[4], ns), run->a[4], ns, 1);
 }
 
 int64_t vk_call_pselect6(struct vk_run *run)

@@ -7,8 +7,12 @@
 
 #include "predicate_switch/kernel/vk_calls.h"
 
-#define BIT(n)      (UINT64_C(1) << ((n)-1))
-#define NEVER       (BIT(SIGKILL) | BIT(SIGSTOP)) /* blocked, caught */
+#define BIT(n) (UINT64_C(1) << ((n)-1))
+#define NEVER  (BIT(SIGKILL) | BIT(SIGSTOP)) /* blocked, caught */
+/* Linux forgets flags that it does not know (since 5.11), so that programs can ask. */
+#define KNOWN_FLAGS                                                                                \
+    (SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER |             \
+     (uint64_t)(uint32_t)SA_RESETHAND | 0x04000800u)
 #define SIGNAL_MAX  64
 #define SIGSET_SIZE 8
 #define UC_STACK    16 /* offsets in a struct ucontext */
@@ -131,7 +135,8 @@ int64_t vk_call_rt_sigaction(struct vk_run *run)
         struct vk_action *row = vk_edit(&run->k->actions, (uint32_t)number - 1);
         if (!row)
             return VK_NOMEM;
-        *row = (struct vk_action){new.handler, new.flags, new.restorer, new.mask & ~NEVER};
+        *row = (struct vk_action){new.handler, new.flags &KNOWN_FLAGS, new.restorer,
+                                  new.mask & ~NEVER};
         for (uint32_t i = vk_count(&run->k->pending); i-- > 0;)
             if (((const struct vk_pending *)vk_row(&run->k->pending, i))->number == (int)number &&
                 vk_signal_is_ignored(run->k, (int)number))

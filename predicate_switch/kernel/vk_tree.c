@@ -406,6 +406,8 @@ static int64_t walk_path(struct vk_run *run, int at, const char *path, unsigned 
 {
     struct walk walk = {run, where, how, assumes, 0, 0, where->text};
     size_t bytes = strlen(path);
+    where->directory = where->inode = VK_NONE;
+    where->name = "";
     if (!bytes)
         return -ENOENT;
     if (bytes >= sizeof(where->text))

@@ -676,6 +676,136 @@ static void test_signals(void **state)
     }
 }
 
+/* ---- whatever a program does, or a recording says ---- */
+
+static uint64_t odd(struct bench *b)
+{
+    static const uint64_t known[] = {0,
+                                     1,
+                                     2,
+                                     3,
+                                     4,
+                                     8,
+                                     100,
+                                     4096,
+                                     65536,
+                                     UINT64_C(1) << 32,
+                                     UINT64_C(1) << 47,
+                                     UINT64_C(1) << 62,
+                                     INT64_MAX,
+                                     (uint64_t)INT64_MIN,
+                                     UINT32_MAX,
+                                     (uint64_t)-1,
+                                     (uint64_t)-100};
+    switch (pick(b, 4)) {
+    case 0:
+        return at(pick(b, 4) * 4096 + pick(b, 3) * 8);
+    case 1:
+        return pick(b, 40);
+    case 2:
+        return at(8192 + pick(b, 8) * 1000);
+    default:
+        return known[pick(b, sizeof(known) / sizeof(*known))];
+    }
+}
+
+static struct vk_call odd_call(struct bench *b, uint32_t task)
+{
+    struct vk_call call = {.when = b->when += pick(b, 2), .task = task, .stack = at(4096)};
+    call.number = pick(b, 20) ? (int32_t)pick(b, 450) : (int32_t)odd(b);
+    for (int i = 0; i < 6; i++)
+        call.args[i] = odd(b);
+    if (pick(b, 4) == 0)
+        fill(b, pick(b, 4) * 4096, 64);
+    if (pick(b, 4) == 0)
+        name(b, (unsigned)pick(b, 4));
+    return call;
+}
+
+/* Random events, most of them impossible: each is taken, or refused. */
+static void odd_event(struct bench *b)
+{
+    struct vk_call call = odd_call(b, (uint32_t)pick(b, 3));
+    struct vk_piece piece = {odd(b), 1 + pick(b, 300), arena + 8192};
+    struct vk_history *h = b->history;
+    int64_t result = pick(b, 2) ? (int64_t)odd(b) : 0;
+    switch (pick(b, 12)) {
+    case 0:
+        vk_history_task_new(h, b->when, call.task, (uint32_t)pick(b, 4), (int)odd(b));
+        break;
+    case 1:
+        vk_history_task_end(h, b->when, call.task);
+        break;
+    case 2:
+        vk_history_switch(h, b->when, call.task);
+        break;
+    case 3:
+        vk_history_signal(h, b->when, call.task, (int)odd(b), arena, pick(b, 2), pick(b, 2));
+        break;
+    case 4:
+        vk_history_space(h, b->when, call.task, odd(b), odd(b), (int)pick(b, 9) - 1, "x");
+        break;
+    case 5:
+        vk_history_counter(h, b->when, odd(b));
+        break;
+    default:
+        if (!vk_history_begin(h, &call, &memory))
+            vk_history_end(h, call.task, b->when, result, &piece, pick(b, 2), &memory);
+        break;
+    }
+}
+
+/* One live run until it ends. */
+static void odd_run(struct bench *b, uint64_t from)
+{
+    vk_output_fn no_output = NULL;
+    if (vk_kernel_new(b->history, &b->kernel))
+        return;
+    int err = vk_kernel_advance(b->kernel, from);
+    vk_kernel_on_output(b->kernel, no_output, NULL);
+    b->when = from;
+    if (!err)
+        err = vk_kernel_live(b->kernel, from, (uint32_t)pick(b, 2), &b->out);
+    for (int i = 0; i < 200 && !err && b->out.then == VK_THEN_RUN; i++) {
+        struct vk_call call = odd_call(b, b->out.task);
+        b->when += pick(b, 1000);
+        if (b->out.signal)
+            err = vk_entered(b->kernel, b->when, &memory, &b->out);
+        else if (pick(b, 10) == 0)
+            err = vk_tick(b->kernel, b->when, &memory, &b->out);
+        else if (pick(b, 30) == 0)
+            err = vk_fault(b->kernel, b->when, b->out.task, SIGSEGV, 1, odd(b), &memory, &b->out);
+        else
+            err = vk_call(b->kernel, &call, &memory, &b->out);
+    }
+    vk_kernel_free(b->kernel);
+}
+
+static void test_oddities(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct bench b = {.random = seed * 2 + 1, .when = 1, .child = getpid()};
+        struct vk_mapping maps[2] = {
+            {(uint64_t)arena, (uint64_t)arena + ARENA_BYTES, PROT_READ | PROT_WRITE, ""},
+            {UINT64_C(0x7ffffff00000), UINT64_C(0x7ffffff21000), PROT_READ | PROT_WRITE,
+             "[stack]"}};
+        struct vk_start start = {.pid = getpid(),
+                                 .cwd = "/nowhere/at/all",
+                                 .mappings = maps,
+                                 .mapping_count = seed % 2 * 2,
+                                 .limits = {.file_bytes = 1 << 20, .memory_bytes = 1 << 28}};
+        assert_int_equal(vk_history_new(&start, &b.history), 0);
+        for (int i = 0; i < 300; i++)
+            odd_event(&b);
+        uint64_t last = b.when;
+        assert_int_equal(vk_history_finish(b.history, last), 0);
+        for (int i = 0; i < 5; i++)
+            odd_run(&b, 1 + pick(&b, last));
+        vk_history_free(b.history);
+    }
+}
+
 /* ---- what the documentation says ---- */
 
 static const char *const headings[] = {"*Modelled*", "*Next*", "*Recorded*", "*Unresolved*"};
@@ -728,9 +858,9 @@ int main(void)
     if (arena == MAP_FAILED)
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),         cmocka_unit_test(test_pipes),
-        cmocka_unit_test(test_memory),        cmocka_unit_test(test_signals),
-        cmocka_unit_test(test_documentation),
+        cmocka_unit_test(test_files),    cmocka_unit_test(test_pipes),
+        cmocka_unit_test(test_memory),   cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_oddities), cmocka_unit_test(test_documentation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
