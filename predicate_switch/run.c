@@ -263,10 +263,8 @@ static int set_make(struct psw_live *live, const struct psw_change *change)
     uint32_t task;
     int err = regs_get(live->engine, &now, &task);
     regs = now;
-    for (unsigned i = 0; i < EVQ_REG_COUNT; i++) {
-        if (change->regs_mask >> i & 1)
-            regs.r[i] = change->regs.r[i];
-    }
+    if (change->mask)
+        regs.r[change->reg] = (now.r[change->reg] & ~change->mask) | (change->value & change->mask);
     if (!err)
         err = psw_place_begin(&entry, &live->first, task, ++live->frame, 0, change->time - 1, &now);
     for (size_t i = 0; !err && i < change->write_count; i++)

@@ -47,10 +47,11 @@ struct psw_write {
 
 struct psw_change {
     enum psw_change_kind kind;
-    wetdbg_time time;   /* 1 to the run's last time */
-    uint64_t target;    /* PSW_JUMP */
-    uint32_t regs_mask; /* PSW_SET: which of `regs` (EVQ_BIT) */
-    struct evq_regs regs;
+    wetdbg_time time; /* 1 to the run's last time */
+    uint64_t target;  /* PSW_JUMP */
+    /* PSW_SET: memory, and the bits of `mask` of a register (enum evq_reg) */
+    unsigned reg;
+    uint64_t value, mask;
     const struct psw_write *writes;
     size_t write_count;
 };

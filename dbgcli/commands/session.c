@@ -16,6 +16,7 @@
 #include "dbgcli/nav/thread.h"
 #include "dbgcli/signal_name.h"
 #include <wetdbg/errors.h>
+#include <wetdbg/switch.h>
 
 static void interrupt_wet(void *context)
 {
@@ -63,6 +64,7 @@ void cli_session_close(struct cli_session *session)
     free(session->newer_files);
     cli_bookmarks_free(session->bookmarks);
     cli_named_slices_free(session->named);
+    wetdbg_switcher_close(session->switcher);
     cli_rest_free(session);
     cli_slice_tree_free(session);
     wetdbg_close(session->wet);

@@ -21,6 +21,7 @@
  *   decisions.h   the branches that lie nearest to a slice's criterion
  *   origin.h      where one value came from
  *   prune.h       slices pruned by confidence: what also led to right output
+ *   switch.h      what if: runs that go on differently
  *   candidates.h  predicate switching: where a run might have gone on otherwise, and what to try
  *                 first
  *   switch_search.h  the search for critical predicates, over whatever runs the switched programs
@@ -56,6 +57,7 @@
 #include <wetdbg/set.h>
 #include <wetdbg/slice.h>
 #include <wetdbg/spectrum.h>
+#include <wetdbg/switch.h>
 #include <wetdbg/switch_search.h>
 #include <wetdbg/verify.h>
 #include <wetdbg/walk.h>

@@ -14,6 +14,7 @@
 #include <wetdbg/origin.h>
 #include <wetdbg/prune.h>
 #include <wetdbg/set.h>
+#include <wetdbg/switch.h>
 
 bool fake_slice_is_interrupted;
 unsigned fake_path_turns;
@@ -379,6 +380,70 @@ int wetdbg_profile_make(struct wetdbg *wet,
 void wetdbg_profile_free(struct wetdbg_profile *profile)
 {
     free(profile);
+}
+
+struct wetdbg_switcher {
+    int unused;
+};
+
+/* Each line of main.c but 12 has one instruction that can be switched. */
+int wetdbg_switch_points(struct wetdbg *wet, const char *file, uint32_t line, uint64_t **pcs,
+                         size_t *count)
+{
+    (void)wet;
+    if (line == 12)
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "nothing on %s:%u depends on a condition", file,
+                           line);
+    *pcs = calloc(1, sizeof(**pcs));
+    (*pcs)[0] = MAIN_PC + 16 * (line - 10);
+    *count = 1;
+    return 0;
+}
+
+uint64_t wetdbg_change_room(const struct wetdbg_criterion *criterion)
+{
+    (void)criterion;
+    return 4;
+}
+
+int wetdbg_change_of_criterion(const struct wetdbg_criterion *criterion, const void *bytes,
+                               size_t size, struct wetdbg_change *out)
+{
+    *out = (struct wetdbg_change){.kind = WETDBG_CHANGE_VALUE, .time = criterion->info.time};
+    memcpy(out->bytes, bytes, size);
+    return 0;
+}
+
+int wetdbg_switcher_open(struct wetdbg *wet, struct wetdbg_switcher **out)
+{
+    (void)wet;
+    *out = calloc(1, sizeof(**out));
+    return 0;
+}
+
+void wetdbg_switcher_close(struct wetdbg_switcher *switcher)
+{
+    free(switcher);
+}
+
+/* Exits with its change's value, or cannot be told where a condition is switched. */
+int wetdbg_switcher_run(struct wetdbg_switcher *switcher, const struct wetdbg_change *change,
+                        uint64_t instructions, wetdbg_switch_output_fn output, void *arg,
+                        struct wetdbg_switch_result *result)
+{
+    (void)switcher;
+    (void)instructions;
+    *result = (struct wetdbg_switch_result){
+        .end = WETDBG_SWITCH_UNRESOLVED, .instructions = 900, .reason = "fork: not modelled"};
+    if (change->kind == WETDBG_CHANGE_SWITCH)
+        return 0;
+    *result = (struct wetdbg_switch_result){.end = WETDBG_SWITCH_EXIT,
+                                            .wait_status = change->bytes[0] << 8,
+                                            .instructions = 1100,
+                                            .output_differs = true,
+                                            .output_fd = 1,
+                                            .output_offset = 7};
+    return output(arg, 1, "two\n", 4);
 }
 
 struct wetdbg_prune {

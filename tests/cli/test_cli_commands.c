@@ -426,6 +426,17 @@ static void slice_shows_lines_then_what_has_none(void **state)
          "right: crash\n"
          "pruned slice: 9 of 13 instances, 3 of 4 lines (0.00 s)\n"
          "1.00  main.c:10  main  x1  | main line 10;\n"},
+        {"what-if x=5 --output 1", 0,
+         "it exits with status 5, 1100 instructions (recorded: 1000)\n"
+         "changed at time 1001; output differs from byte 7 of descriptor 1 on\n"
+         "\"two\\n\"\n"},
+        {"what-if x=0x1ffffffff", 2, "what-if: 0x1ffffffff does not fit into 4 bytes\n"},
+        {"what-if x=five", 2, "what-if: 'five' is no number\n"},
+        {"what-if main.c:11#2 switch", 0,
+         "unresolved: fork: not modelled, 900 instructions (recorded: 1000)\n"
+         "changed at time 10; output is as recorded so far\n"},
+        {"what-if main.c:12 switch", 1, "nothing on main.c:12 depends on a condition\n"},
+        {"what-if main.c:11#0 switch", 2, "what-if: '#0' is no number of an instance\n"},
         {"prune --tree", 2, "prune: --tree: it ranks lines; 'slice backward' draws them\n"},
         {"mark good util.c:30 --limit 1", 0,
          "SIGSEGV at util.c:30 in helper\n"
@@ -744,6 +755,7 @@ static void json_of_each_command_is_one_object_with_schema(void **state)
         {"prune", "wetdbg.prune/1", "lines"},
         {"mark good main.c:14", "wetdbg.prune/1", "marks"},
         {"mark", "wetdbg.marks/1", "marks"},
+        {"what-if main.c:11#1 switch", "wetdbg.what-if/1", "unresolved"},
         {"why main.c:10", "wetdbg.why/1", "hops"},
         {"decisions", "wetdbg.decisions/1", "decisions"},
         {"instances main.c:11", "wetdbg.instances/1", "instances"},

@@ -31,6 +31,7 @@ usr/include/wetdbg/recording.h
 usr/include/wetdbg/set.h
 usr/include/wetdbg/slice.h
 usr/include/wetdbg/spectrum.h
+usr/include/wetdbg/switch.h
 usr/include/wetdbg/switch_search.h
 usr/include/wetdbg/verify.h
 usr/include/wetdbg/walk.h

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""what-if at the prompt: conditions that go the other way, values that are others; and what a program does
+that was told to do harm: none of it happens."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "e2e"))
+import e2e  # noqa: E402
+
+SOURCE = "turncoat.c"
+MARKS = {}
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "guests", SOURCE)) as source:
+    for number, text in enumerate(source, 1):
+        for mark in ("ORDER", "TURN"):
+            if f"/* {mark} */" in text:
+                MARKS[mark] = f"{SOURCE}:{number}"
+
+
+def ask(bench, trace, command):
+    """The answer to one command, as an object."""
+    run = bench.wet("replay", trace, "--batch", "--json", "-e", command)
+    objects = run.objects() if run.out else []
+    return objects[-1] if objects else {"run": str(run)}
+
+
+def check(bench, trace, command, **expected):
+    answer = ask(bench, trace, command)
+    same = all(answer.get(key) == value for key, value in expected.items())
+    bench.check(same, f"{command}: {expected} was expected, and came {answer}")
+    return answer
+
+
+def check_switches(bench, trace):
+    turn = MARKS["TURN"]
+    # Of 7, 8 and 9 one is missed; of 0 to 6 one is taken.
+    check(bench, trace, f"what-if {turn}#9 switch", end="exit", exit=0,
+          output_differs_at={"fd": 1, "offset": 0})
+    answer = check(bench, trace, f"what-if {turn}#3 switch --output 1", end="exit", exit=1)
+    bench.check(answer.get("output") == "4 big\n", f"one more is big: {answer}")
+    check(bench, trace, f"what-if big=40@{turn}#10", end="exit", exit=1)
+    check(bench, trace, f"what-if i=1000@{turn}#2", end="exit", exit=0)
+    check(bench, trace, f"what-if {turn}#11 switch", schema="wetdbg.error/1")
+    check(bench, trace, f"what-if {turn}", schema="wetdbg.error/1")
+
+
+# What is ordered, and how the run may end: exit statuses of the guest, where the model has an answer.
+HARM = {1: {3}, 2: {4}, 3: set(), 4: {5}, 5: {7}, 6: set(), 7: set(), 8: set(), 9: {9}}
+
+
+def check_harm(bench, trace, kept):
+    before = e2e.hash_file(kept)
+    for order, exits in HARM.items():
+        answer = ask(bench, trace, f"what-if order={order}@{MARKS['ORDER']}")
+        fits = answer.get("end") in ("unresolved", "limit") or answer.get("signal") or answer.get("exit") in exits
+        bench.check(fits, f"order {order}: {answer}")
+        bench.check(os.path.exists(kept) and e2e.hash_file(kept) == before, f"order {order} reached the file")
+    bench.check(not os.path.exists(bench.path("touched")), "another program ran")
+
+
+def test(bench, _):
+    kept = bench.path("kept")
+    with open(kept, "w") as file:
+        file.write("as it was\n")
+    trace = bench.record("turncoat", f"{bench.build}/tests/switch/switch_turncoat", "kept")
+    check_switches(bench, trace)
+    check_harm(bench, trace, kept)
+
+
+if __name__ == "__main__":
+    e2e.main(test)
