@@ -65,6 +65,12 @@ static int start_tell(struct teller *teller, uint32_t task)
                              .mapping_count = count};
     err = vk_history_new(&start, &teller->told->history);
     free(mappings);
+    const struct agt_task *tasks;
+    uint32_t running;
+    if (!err)
+        err = rep_engine_tasks(teller->engine, &tasks, &running);
+    if (!err)
+        vk_history_stack(teller->told->history, tasks[running].regs.r[EVQ_RSP], &teller->memory);
     teller->task = task;
     return err;
 }
