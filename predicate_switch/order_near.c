@@ -65,6 +65,8 @@ struct near {
         wetdbg_time other; /* of the next that went another way than that, 0: none */
         uint32_t way;
         double cost, other_cost;
+        wetdbg_time listed; /* the `other` that was listed last, and how near a member was */
+        uint32_t listed_distance;
     } * later;
     uint32_t *first_active; /* its omissions that wait, plus 1 */
     struct active {
@@ -135,10 +137,12 @@ static int meet(struct near *near, const struct psw_instance *item, wetdbg_time 
 {
     const struct psw_members *members = &near->members;
     struct later *later = &near->later[item->predicate];
-    struct later now = {time, later->other, item->way, cost_of(near, item, time),
-                        later->other_cost};
+    struct later now = *later;
     int err = 0;
 
+    now.time = time;
+    now.way = item->way;
+    now.cost = cost_of(near, item, time);
     if (later->way != item->way) {
         now.other = later->time;
         now.other_cost = later->cost;
@@ -148,8 +152,11 @@ static int meet(struct near *near, const struct psw_instance *item, wetdbg_time 
     if (*member && members->items[*member - 1].time == time) {
         uint32_t distance = members->items[*member - 1].distance;
         err = add(near, time, item->predicate, distance, now.cost, MEMBER);
-        if (!err && now.other)
+        if (!err && now.other && (now.other != now.listed || distance < now.listed_distance)) {
             err = add(near, now.other, item->predicate, distance + 1, now.other_cost, FOLLOWER);
+            now.listed = now.other;
+            now.listed_distance = distance;
+        }
     }
     if (!err && !later->time)
         err = add(near, time, item->predicate, 0, now.cost, LAST);

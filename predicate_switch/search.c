@@ -242,7 +242,12 @@ static int by_time(const void *a, const void *b)
 
 static bool is_found(const struct search *search)
 {
-    return !search->options->all && search->result->progress.verdicts[WETDBG_VERDICT_EXACT] > 0;
+    enum wetdbg_verdict enough = search->options->enough;
+    uint64_t found = 0;
+
+    for (unsigned i = enough ? enough : WETDBG_VERDICT_EXACT; i < WETDBG_VERDICTS; i++)
+        found += search->result->progress.verdicts[i];
+    return found && !search->options->all;
 }
 
 /* Fills a batch with trials whose answers are not known, until a known one is enough. 1, 0 if there
