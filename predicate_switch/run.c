@@ -69,6 +69,15 @@ const struct vk_history *psw_session_history(const struct psw_session *session)
     return session->told.history;
 }
 
+uint64_t psw_session_output(const struct psw_session *session, int fd, wetdbg_time time)
+{
+    const struct psw_told *told = &session->told;
+    uint64_t size = 0;
+    for (size_t i = 0; i < told->output_count && told->outputs[i].time < time; i++)
+        size += told->outputs[i].fd == fd ? told->outputs[i].size : 0;
+    return size;
+}
+
 /* ---- the recorded run ---- */
 
 static int recorded_next(void *arg, struct wd_buf *out)

@@ -33,6 +33,9 @@ void psw_session_close(struct psw_session *session); /* NULL is fine */
 /* How the recorded calls compare with the model's answers. */
 const struct vk_history *psw_session_history(const struct psw_session *session);
 
+/* How many bytes the recorded run has put out to a descriptor just before `time`. */
+uint64_t psw_session_output(const struct psw_session *session, int fd, wetdbg_time time);
+
 enum psw_change_kind {
     PSW_NOTHING, /* goes on as it was */
     PSW_SWITCH,  /* the conditional instruction at `time` (jcc, cmov, setcc) does the other thing */

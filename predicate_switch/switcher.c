@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* <wetdbg/switch.h>, from sessions and criteria. */
+#include "predicate_switch/switcher.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "predicate_switch/run.h"
 #include "recorder/insn/insn.h"
 #include "slicer/criteria/criterion.h"
 #include <wetdbg/errors.h>
@@ -143,11 +144,6 @@ int wetdbg_switch_points(struct wetdbg *wet, const char *file, uint32_t line, ui
 }
 
 /* ---- runs ---- */
-
-struct wetdbg_switcher {
-    struct psw_session *session;
-    char cwd[4096];
-};
 
 /* The program's PWD: where it began, as far as its environment tells. */
 static void cwd_find(struct wetdbg *wet, char *cwd, size_t room)

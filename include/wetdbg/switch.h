@@ -23,6 +23,7 @@
 
 #include <wetdbg/api.h>
 #include <wetdbg/slice.h>
+#include <wetdbg/switch_search.h>
 #include <wetdbg/wet.h>
 
 WETDBG_BEGIN
@@ -108,6 +109,30 @@ typedef int (*wetdbg_switch_output_fn)(void *arg, int fd, const void *bytes, siz
 int wetdbg_switcher_run(struct wetdbg_switcher *switcher, const struct wetdbg_change *change,
                         uint64_t instructions, wetdbg_switch_output_fn output, void *arg,
                         struct wetdbg_switch_result *result);
+
+/* ---- trials of a search ---- */
+
+/* What the program should have done. */
+struct wetdbg_expectation {
+    const void *output; /* all of descriptor 1's; borrowed */
+    size_t output_size;
+    int exit_status;
+    uint64_t wrong; /* where the recorded run's output is wrong first; not for a crash */
+    bool is_crash;  /* the recorded run ended by a signal: one that exits is no-crash at least */
+};
+
+struct wetdbg_trials;
+
+/*
+ * A search's runner whose runs are made here, one after the other in the order of their times. A run
+ * of which more output cannot make another verdict ends there. Of a trial with several switches, or
+ * of an extent, nothing is known yet: unresolved. The switcher outlives it; *out is for
+ * wetdbg_trials_free(). -ENOMEM.
+ */
+int wetdbg_trials_new(struct wetdbg_switcher *switcher, const struct wetdbg_expectation *expected,
+                      struct wetdbg_trials **out);
+void wetdbg_trials_free(struct wetdbg_trials *trials); /* NULL is fine */
+struct wetdbg_trial_runner wetdbg_trials_runner(struct wetdbg_trials *trials);
 
 WETDBG_END
 

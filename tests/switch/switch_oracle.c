@@ -7,6 +7,7 @@
  *   --order NAME  --input FILE  --journal FILE  --all  --extents  --depth 2  --budget N
  *   --passing FILE.wet  --no-confidence  --jobs N  --source CRITERION (of PRIOR's chop)
  *   --list N      the first N candidates of the order, nothing is run
+ *   --live        runs are made by the virtual kernel, and not natively
  */
 #include <getopt.h>
 #include <jansson.h>
@@ -30,6 +31,7 @@ struct oracle {
     bool is_crash;
     uint64_t wrong; /* offset of the failing run's first wrong byte of output */
     unsigned jobs;
+    bool is_live;
 };
 
 struct request {
@@ -396,7 +398,7 @@ static void parse_options(int argc, char **argv, struct request *request, struct
         {"all", 0, NULL, 'a'},    {"extents", 0, NULL, 'x'}, {"depth", 1, NULL, 'd'},
         {"budget", 1, NULL, 'b'}, {"passing", 1, NULL, 'p'}, {"no-confidence", 0, NULL, 'c'},
         {"jobs", 1, NULL, 'J'},   {"list", 1, NULL, 'l'},    {"source", 1, NULL, 's'},
-        {"batch", 1, NULL, 'B'},  {NULL, 0, NULL, 0}};
+        {"batch", 1, NULL, 'B'},  {"live", 0, NULL, 'L'},    {NULL, 0, NULL, 0}};
     int option;
 
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
@@ -435,6 +437,9 @@ static void parse_options(int argc, char **argv, struct request *request, struct
         case 'B':
             request->search.batch = (unsigned)atoi(optarg);
             break;
+        case 'L':
+            oracle->is_live = true;
+            break;
         case 'l':
             request->list = (unsigned)atoi(optarg);
             break;
@@ -444,6 +449,28 @@ static void parse_options(int argc, char **argv, struct request *request, struct
         default:
             exit(2);
         }
+}
+
+/* As main() has it, but that the runs are live. */
+static int run_live(const struct oracle *oracle, struct request *request)
+{
+    struct wetdbg_expectation expected = {.output = oracle->expected,
+                                          .output_size = oracle->expected_size,
+                                          .exit_status = oracle->expected_status,
+                                          .wrong = oracle->wrong,
+                                          .is_crash = oracle->is_crash};
+    struct wetdbg_switcher *switcher;
+    struct wetdbg_trials *trials;
+    int err = wetdbg_switcher_open(oracle->wet, &switcher);
+    if (!err)
+        err = wetdbg_trials_new(switcher, &expected, &trials);
+    if (err)
+        die("live runs", err);
+    request->search.runner = wetdbg_trials_runner(trials);
+    int status = run(oracle->wet, request);
+    wetdbg_trials_free(trials);
+    wetdbg_switcher_close(switcher);
+    return status;
 }
 
 int main(int argc, char **argv)
@@ -476,7 +503,7 @@ int main(int argc, char **argv)
     find_wrong(&oracle);
     request.search.runner = (struct wetdbg_trial_runner){&oracle, run_batch};
     request.search.name = argv[optind + 2];
-    int status = run(oracle.wet, &request);
+    int status = oracle.is_live ? run_live(&oracle, &request) : run(oracle.wet, &request);
     free(oracle.expected);
     free((char *)oracle.program.path);
     wetdbg_close(oracle.wet);

@@ -104,6 +104,20 @@ def check_batches(bench, sample):
                 f"{sample.name}: a torn journal", run)
 
 
+def findings(objects):
+    """What was found, by its switch: the verdicts."""
+    return {key_of(row["switches"][0]): row["verdict"] for row in objects[:-1]}
+
+
+def check_live(bench, sample):
+    """Live runs have the verdicts that native ones have; unresolved are those of limits only."""
+    native, _ = sample.ask("lefs", "--all", "--jobs", "2")
+    live, run = sample.ask("lefs", "--all", "--live")
+    verdicts = native[-1]["verdicts"], live[-1]["verdicts"]
+    bench.check(findings(native) == findings(live), f"{sample.name}: live runs are judged otherwise: {verdicts}", run)
+    print(f"{sample.name:24} native {native[-1]['seconds']:.2f} s {verdicts[0]}, live {live[-1]['seconds']:.2f} s {verdicts[1]}")
+
+
 def check_extents(bench, sample):
     """All instances at once, and from one on, are tried once for each way of a predicate."""
     objects, run = sample.ask("near", "--all", "--extents", "--jobs", "2")
@@ -126,6 +140,8 @@ def test(bench, _):
     check_candidates(bench, omission)
     check_batches(bench, omission)
     check_extents(bench, crash)
+    for sample in (condition, omission, crash):
+        check_live(bench, sample)
 
 
 e2e.main(test)
