@@ -101,7 +101,7 @@ static void subjects_and_commands_are_offered(void **state)
 {
     expect(*state, "info prog", "program");
     expect(*state, "info functions hel", "helper");
-    expect(*state, "help wh", "whatis why");
+    expect(*state, "help wh", "what-if whatis why");
     expect(*state, "set p", "pager");
     expect(*state, "set pager ", "off on");
     expect(*state, "list hel", "helper");
