@@ -2,8 +2,8 @@
 /*
  * A slice held against passing runs, by instruction: those of the slice are looked for in each
  * passing run's modules, which may lie elsewhere. What was executed is known by node, without
- * running anything. Values need intervals run again: those only in which an instruction ran of which
- * some value of the failing run has not been seen yet.
+ * running anything. Values need intervals run again: those only in which an instruction ran of
+ * which some value of the failing run has not been seen yet.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -252,6 +252,7 @@ static void count_sliced(struct holding *holding, const struct wetdbg_slice *oth
 
 #define VALUES_FIRST 1024 /* places */
 #define VALUES_MAX   (UINT32_C(1) << 22)
+#define OWN_MAX      4096u /* of one instruction: room is left for those that run later */
 
 static uint32_t *value_slot(const struct holding *holding, uint64_t key)
 {
@@ -274,8 +275,9 @@ static int values_grow(struct holding *holding)
 
 static int value_add(struct holding *holding, uint64_t key, uint32_t line, uint32_t id)
 {
-    int err = holding->value_count < VALUES_MAX ? values_grow(holding) : 0;
-    if (err || holding->value_count >= VALUES_MAX)
+    bool has_room = holding->value_count < VALUES_MAX && holding->unseen[id] < OWN_MAX;
+    int err = has_room ? values_grow(holding) : 0;
+    if (err || !has_room)
         return err;
     uint32_t *slot = value_slot(holding, key);
     if (*slot)
@@ -323,11 +325,13 @@ static int take_effect(void *arg, const struct wetdbg_effect *effect)
 /* Whether an interval has something to tell: it need not be run to know that. */
 static bool is_interesting(const struct holding *holding, struct wetdbg *wet, uint64_t k)
 {
-    if (holding->is_failing && !holding->slice->shares[k].bits)
+    if (holding->is_failing &&
+        (!holding->slice->shares[k].bits || holding->value_count >= VALUES_MAX))
         return false;
     for (size_t i = 0; i < holding->holder_count; i++) {
         const struct holder *holder = &holding->holders[i];
-        if ((holding->is_failing || holding->unseen[holder->id]) &&
+        uint32_t unseen = holding->unseen[holder->id];
+        if ((holding->is_failing ? unseen < OWN_MAX : unseen > 0) &&
             wet_node_executions_in(wet, holder->node, k))
             return true;
     }

@@ -61,8 +61,9 @@ struct wetdbg_against {
     uint32_t sliced;   /* how many have the line in their slice */
     /*
      * Values that these instructions made in the failing run's slice (results in general registers
-     * and in memory, each instruction's different ones), and how many of them no passing run made
-     * there. What looks like an address (2^32 to 2^47) is no value: they differ from run to run.
+     * and in memory, the first 4,096 different ones of each instruction), and how many of them no
+     * passing run made there. What looks like an address (2^32 to 2^47) is no value: they differ
+     * from run to run.
      */
     uint32_t values, new_values;
 };
