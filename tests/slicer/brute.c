@@ -1,24 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tests/slicer/brute.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "recorder/insn/insn_pick.h"
 #include "tests/slicer/brute_calls.h"
-#include "tests/slicer/vec.h"
+#include "tests/slicer/brute_priv.h"
 #include "wet/model/make_model.h"
 
 /* ---- a map from u64 to u32 ---- */
 
-struct map {
-    uint64_t *keys;
-    uint32_t *values; /* 0: absent */
-    size_t capacity, count; /* a capacity is 0 or a power of two */
-};
-
-static uint32_t *map_at(struct map *map, uint64_t key)
+uint32_t *brute_map_at(struct map *map, uint64_t key)
 {
     if (map->count * 2 >= map->capacity) {
         struct map old = *map;
@@ -28,7 +20,7 @@ static uint32_t *map_at(struct map *map, uint64_t key)
         map->count = 0;
         for (size_t i = 0; i < old.capacity; i++)
             if (old.values[i])
-                *map_at(map, old.keys[i]) = old.values[i];
+                *brute_map_at(map, old.keys[i]) = old.values[i];
         free(old.keys);
         free(old.values);
     }
@@ -42,7 +34,7 @@ static uint32_t *map_at(struct map *map, uint64_t key)
     return &map->values[i];
 }
 
-static uint32_t map_get(const struct map *map, uint64_t key)
+uint32_t brute_map_get(const struct map *map, uint64_t key)
 {
     if (!map->capacity)
         return 0;
@@ -51,103 +43,6 @@ static uint32_t map_get(const struct map *map, uint64_t key)
         i = (i + 1) & (map->capacity - 1);
     return map->values[i];
 }
-
-/* ---- the graph ---- */
-
-#define KERNEL_FLOW 7
-#define CALL_USES   3 /* of a syscall instruction: what its result and what it wrote depend on */
-#define SENT_USES   4 /* what it only passes on */
-#define BUFFER_USES 5 /* where that lies */
-#define SENT_FLOW   9 /* a byte that a call put into a file or a queue */
-#define JOIN_FLOW   8 /* no instance: stands for the definitions in `joins` */
-
-/* Register places: the bytes of general registers and of vectors, then what is not made of
- * bytes. */
-#define REG_BYTES   64u /* of each register; general ones have 8 */
-#define REG_OTHERS  (48u * REG_BYTES)
-#define PLACE_COUNT (REG_OTHERS + INS_LOC_COUNT)
-
-/* A place got a value. Memory places are addresses. */
-struct def {
-    uint64_t place;
-    uint32_t time;
-    uint32_t before; /* definition that may shine through, or 0 */
-    uint32_t join;   /* JOIN_FLOW: first of its list in joins, which ends with 0 */
-    uint32_t source; /* what the kernel passed on: definition of the byte before; 0: from outside */
-    uint8_t flow;
-    bool is_memory;
-};
-
-/* What a flow read. */
-struct use {
-    uint64_t place;
-    uint32_t def; /* 0: initial */
-    uint8_t edge;
-    bool is_memory;
-};
-
-struct edge {
-    uint32_t user, definition;
-    uint8_t kind;
-};
-
-struct instance {
-    size_t uses[INS_FLOW_MAX + 3]; /* first use of each flow */
-    uint32_t parent;               /* control */
-};
-
-struct frame {
-    uint64_t slot;
-    uint32_t creator;
-    bool is_signal;      /* what a handler returns to; slot is the ucontext */
-    struct map branches; /* pc to its last time in this frame */
-    uint32_t *kept;      /* of a signal: definitions of the registers before it */
-};
-
-struct thread {
-    uint32_t regs[PLACE_COUNT];
-    VEC(struct frame) frames;
-};
-
-/* What the kernel holds of an object: definitions of its bytes. */
-struct queue {
-    VEC(uint32_t) defs;
-    VEC(size_t) messages; /* where each begins */
-    size_t taken, next;
-};
-
-/* Memory that shows a file. */
-struct shown {
-    uint64_t address, size;
-    uint32_t object;
-    uint64_t offset;
-};
-
-struct picture {
-    VEC(struct use) uses;
-};
-
-struct brute {
-    struct wetdbg *wet;
-    uint32_t steps;
-    bool no_exits;        /* as the option of slices */
-    VEC(struct def) defs; /* from 1 */
-    VEC(struct use) uses;
-    struct instance *instances; /* by time */
-    struct thread threads[FAKE_TASKS_MAX];
-    struct thread *now;       /* of the instruction or happening that is looked at */
-    struct map memory;        /* by address, or what memory_key() says */
-    VEC(struct queue) queues; /* by object */
-    VEC(struct shown) shown;
-    VEC(uint32_t) joins;
-    size_t *first_defs; /* by time: how many definitions there were before it */
-    uint32_t *next;   /* by time: of the thread's next one; 0 if none, or a handler came between */
-    struct map moved; /* pc: see moved_bytes(), + 1, and 256 for a sign */
-    struct map saved; /* time of a push of a callee-saved register: index into saves */
-    VEC(uint32_t) saves; /* eight definitions each */
-    VEC(struct picture) pictures;
-    VEC(struct edge) edges;
-};
 
 /* ---- places ---- */
 
@@ -165,25 +60,25 @@ static void vector_piece(unsigned loc, unsigned *from, unsigned *to)
     *to = bounds[(loc - INS_LOC_VEC) % 5 + 1];
 }
 
-static bool is_gpr(unsigned loc)
+bool brute_is_gpr(unsigned loc)
 {
     return loc < INS_LOC_CF;
 }
 
-static bool is_vector(unsigned loc)
+bool brute_is_vector(unsigned loc)
 {
     return loc >= INS_LOC_VEC && loc < INS_LOC_K;
 }
 
 /* Places [*from, *to) that a location is. */
-static void loc_places(unsigned loc, unsigned *from, unsigned *to)
+void brute_loc_places(unsigned loc, unsigned *from, unsigned *to)
 {
     unsigned reg = 0;
 
-    if (is_gpr(loc)) {
+    if (brute_is_gpr(loc)) {
         gpr_piece(loc, from, to);
         reg = loc / 3;
-    } else if (is_vector(loc)) {
+    } else if (brute_is_vector(loc)) {
         vector_piece(loc, from, to);
         reg = 16 + (loc - INS_LOC_VEC) / 5;
     } else {
@@ -195,17 +90,12 @@ static void loc_places(unsigned loc, unsigned *from, unsigned *to)
 }
 
 /* The first byte of a general register. */
-static unsigned gpr_place(unsigned gpr)
+unsigned brute_gpr_place(unsigned gpr)
 {
     return gpr * REG_BYTES;
 }
 
-struct span {
-    uint64_t address, size;
-    bool down;
-};
-
-static struct span operand_span(const struct wetdbg *wet, wetdbg_time t, unsigned m)
+struct span brute_operand_span(const struct wetdbg *wet, wetdbg_time t, unsigned m)
 {
     const struct fake_step *step = fake_step(wet, t);
     const uint64_t *slots = fake_slots(wet) + step->slot_off;
@@ -238,7 +128,7 @@ static uint64_t memory_key(const struct brute *b, uint64_t address)
 
 static uint32_t memory_get(const struct brute *b, uint64_t address)
 {
-    return map_get(&b->memory, memory_key(b, address));
+    return brute_map_get(&b->memory, memory_key(b, address));
 }
 
 static uint32_t last_def(struct brute *b, bool is_memory, uint64_t place)
@@ -259,7 +149,7 @@ static void define(struct brute *b, uint32_t t, unsigned flow, bool is_memory, u
                       .before = may ? last : 0};
     PUSH(b->defs, def);
     if (is_memory)
-        *map_at(&b->memory, memory_key(b, place)) = (uint32_t)b->defs.count - 1;
+        *brute_map_at(&b->memory, memory_key(b, place)) = (uint32_t)b->defs.count - 1;
     else
         b->now->regs[place] = (uint32_t)b->defs.count - 1;
 }
@@ -270,7 +160,7 @@ static void use_regs(struct brute *b, const struct ins_regset *set, enum wetdbg_
         if (!ins_regset_has(set, l))
             continue;
         unsigned from, to;
-        loc_places(l, &from, &to);
+        brute_loc_places(l, &from, &to);
         for (unsigned p = from; p < to; p++) {
             struct use use = {p, b->now->regs[p], (uint8_t)edge, false};
             PUSH(b->uses, use);
@@ -286,7 +176,7 @@ static void use_values(struct brute *b, const struct ins_flow *flow)
     use_regs(b, &flow->value_uses, WETDBG_EDGE_VALUE);
     for (size_t i = first; i < b->uses.count; i++) {
         uint64_t place = b->uses.at[i].place;
-        bool is_half = place < gpr_place(16) && flow->halves >> place / REG_BYTES & 1;
+        bool is_half = place < brute_gpr_place(16) && flow->halves >> place / REG_BYTES & 1;
         if (!is_half || place % REG_BYTES < 4)
             b->uses.at[kept++] = b->uses.at[i];
     }
@@ -294,7 +184,7 @@ static void use_values(struct brute *b, const struct ins_flow *flow)
 }
 
 /* What an instruction took that takes bytes by a mask or by indices. */
-static bool pick_at(const struct wetdbg *wet, wetdbg_time t, struct ins_pick *pick)
+bool brute_pick_at(const struct wetdbg *wet, wetdbg_time t, struct ins_pick *pick)
 {
     const struct fake_step *step = fake_step(wet, t);
 
@@ -347,7 +237,7 @@ static void use_flow(struct brute *b, wetdbg_time t, const struct ins_info *info
     const struct ins_flow *flow = &info->flows[f];
     struct ins_pick pick;
 
-    if (pick_at(b->wet, t, &pick)) {
+    if (brute_pick_at(b->wet, t, &pick)) {
         use_pick(b, t, info, &pick);
         return;
     }
@@ -355,7 +245,7 @@ static void use_flow(struct brute *b, wetdbg_time t, const struct ins_info *info
     use_regs(b, &flow->cond_uses, WETDBG_EDGE_CONDITION);
     for (unsigned m = 0; m < info->mem_count; m++) {
         if (flow->mem_uses >> m & 1) {
-            struct span span = operand_span(b->wet, t, m);
+            struct span span = brute_operand_span(b->wet, t, m);
             for (uint64_t i = 0; i < span.size; i++) {
                 struct use use = {span.address + i, memory_get(b, span.address + i),
                                   WETDBG_EDGE_VALUE, true};
@@ -378,16 +268,16 @@ static void define_flow(struct brute *b, wetdbg_time t, const struct ins_info *i
         if (!must && !ins_regset_has(&flow->may_defs, l))
             continue;
         unsigned from, to;
-        loc_places(l, &from, &to);
+        brute_loc_places(l, &from, &to);
         for (unsigned p = from; p < to; p++)
             define(b, (uint32_t)t, f, false, p, !must);
     }
     for (unsigned m = 0; m < info->mem_count; m++) {
         if (!((flow->mem_defs | flow->mem_may_defs) >> m & 1))
             continue;
-        struct span span = operand_span(b->wet, t, m);
+        struct span span = brute_operand_span(b->wet, t, m);
         struct ins_pick pick;
-        bool is_pick = pick_at(b->wet, t, &pick);
+        bool is_pick = brute_pick_at(b->wet, t, &pick);
         bool must = flow->mem_defs >> m & 1 || info->mems[m].flags & INS_MEM_REP || is_pick;
         for (uint64_t i = 0; i < span.size; i++)
             if (!is_pick || pick.place[i] != INS_PLACE_KEPT)
@@ -425,7 +315,7 @@ static int stack_copy(const struct wetdbg *wet, wetdbg_time t, bool is_push, uns
             info->mems[m].size_bytes != 8 || info->mems[m].flags & INS_MEM_REP)
             continue;
         *flow = f;
-        *slot = operand_span(wet, t, m).address;
+        *slot = brute_operand_span(wet, t, m).address;
         return saved_gpr(is_push ? &info->flows[f].value_uses : &info->flows[f].defs);
     }
     return -1;
@@ -439,9 +329,9 @@ static void note_push(struct brute *b, wetdbg_time t)
 
     if (reg < 0)
         return;
-    *map_at(&b->saved, t) = (uint32_t)b->saves.count + 1;
+    *brute_map_at(&b->saved, t) = (uint32_t)b->saves.count + 1;
     for (unsigned p = 0; p < 8; p++)
-        PUSH(b->saves, b->now->regs[gpr_place((unsigned)reg) + p]);
+        PUSH(b->saves, b->now->regs[brute_gpr_place((unsigned)reg) + p]);
 }
 
 /* The definitions of before the push if the pop restores them, or NULL. */
@@ -462,10 +352,10 @@ static const uint32_t *restored(struct brute *b, wetdbg_time t, int *reg)
     wetdbg_time push = b->defs.at[first].time;
     if (push && fake_step(b->wet, push)->task != fake_step(b->wet, t)->task)
         return NULL;
-    if (!map_get(&b->saved, push) ||
+    if (!brute_map_get(&b->saved, push) ||
         stack_copy(b->wet, push, true, &push_flow, &push_slot) != *reg || push_slot != slot)
         return NULL;
-    return b->saves.at + map_get(&b->saved, push) - 1;
+    return b->saves.at + brute_map_get(&b->saved, push) - 1;
 }
 
 /* ---- frames ---- */
@@ -505,7 +395,7 @@ static uint32_t control_parent(struct brute *b, uint64_t pc)
                                                                          pc, &branches, &count))
         count = 0;
     for (size_t i = 0; i < count; i++) {
-        uint32_t at = map_get(&top(b)->branches, branches[i]);
+        uint32_t at = brute_map_get(&top(b)->branches, branches[i]);
         parent = at > parent ? at : parent;
     }
     return parent ? parent : top(b)->creator;
@@ -532,7 +422,7 @@ static void step_frames(struct brute *b, wetdbg_time t)
     if (info->klass == INS_CALL || info->klass == INS_CALL_INDIRECT)
         push_frame(b, step->rsp - 8, t);
     if (jumps)
-        *map_at(&top(b)->branches, step->pc) = (uint32_t)t;
+        *brute_map_at(&top(b)->branches, step->pc) = (uint32_t)t;
     while (info->klass == INS_RET && !top(b)->is_signal && top(b)->slot <= step->rsp)
         pop_frame(b);
     if (!b->next[t])
@@ -589,12 +479,13 @@ static void thread_begins(struct brute *b, const struct fake_happening *h)
     push_frame(b, UINT64_MAX, h->time);
     memcpy(child->regs, parent->regs, sizeof(child->regs));
     for (unsigned p = 0; p < 8 && h->stack_is_given; p++)
-        child->regs[gpr_place(INS_RSP) + p] = h->clone_args ? join_memory(b, h->clone_args + 40, 16)
-                                                            : parent->regs[gpr_place(INS_RSI) + p];
+        child->regs[brute_gpr_place(INS_RSP) + p] =
+            h->clone_args ? join_memory(b, h->clone_args + 40, 16)
+                          : parent->regs[brute_gpr_place(INS_RSI) + p];
     if (h->tls_is_given)
-        child->regs[REG_OTHERS + INS_LOC_FS_BASE] = h->clone_args
-                                                        ? join_memory(b, h->clone_args + 56, 8)
-                                                        : join(b, &parent->regs[gpr_place(8)], 8);
+        child->regs[REG_OTHERS + INS_LOC_FS_BASE] =
+            h->clone_args ? join_memory(b, h->clone_args + 56, 8)
+                          : join(b, &parent->regs[brute_gpr_place(8)], 8);
 }
 
 /* As <sys/ucontext.h> has them, from byte 40 of a ucontext on. */
@@ -609,20 +500,20 @@ static void handler_begins(struct brute *b, const struct fake_happening *h)
     b->now = thread;
     wetdbg_time cause = h->is_own ? h->time : h->fault_pc ? control_parent(b, h->fault_pc) : 0;
     for (uint64_t i = 0; i < h->size; i++)
-        *map_at(&b->memory, memory_key(b, h->address + i)) = 0;
+        *brute_map_at(&b->memory, memory_key(b, h->address + i)) = 0;
     for (unsigned i = 0; i < 16 * 8; i++)
-        *map_at(&b->memory, memory_key(b, ucontext + 40 + i)) =
-            thread->regs[gpr_place(ucontext_gprs[i / 8]) + i % 8];
+        *brute_map_at(&b->memory, memory_key(b, ucontext + 40 + i)) =
+            thread->regs[brute_gpr_place(ucontext_gprs[i / 8]) + i % 8];
     push_frame(b, ucontext, cause);
     top(b)->is_signal = true;
     top(b)->kept = malloc(sizeof(thread->regs));
     memcpy(top(b)->kept, thread->regs, sizeof(thread->regs));
     push_frame(b, h->address, cause);
     for (unsigned i = 0; i < sizeof(given) * 8; i++)
-        thread->regs[gpr_place(given[i / 8]) + i % 8] = 0;
+        thread->regs[brute_gpr_place(given[i / 8]) + i % 8] = 0;
     for (unsigned l = INS_LOC_DF; l < INS_LOC_FS_BASE; l++) {
         unsigned from, to;
-        loc_places(l, &from, &to);
+        brute_loc_places(l, &from, &to);
         for (unsigned p = from; p < to; p++)
             thread->regs[p] = 0;
     }
@@ -638,7 +529,7 @@ static void handler_ends(struct brute *b, const struct fake_happening *h)
     memcpy(thread->regs, top(b)->kept, sizeof(thread->regs));
     for (unsigned i = 0; i < 16; i++)
         for (unsigned p = 0; p < 8; p++)
-            thread->regs[gpr_place(ucontext_gprs[i]) + p] =
+            thread->regs[brute_gpr_place(ucontext_gprs[i]) + p] =
                 memory_get(b, h->address + 40 + 8 * i + p);
     pop_frame(b);
 }
@@ -657,7 +548,7 @@ static struct queue *queue_of(struct brute *b, uint32_t object)
 static uint32_t held_byte(struct brute *b, const struct fake_end *end, uint64_t i)
 {
     if (!fake_object(b->wet, end->object)->is_queue)
-        return map_get(&b->memory, FILE_KEY(end->object, end->offset + i));
+        return brute_map_get(&b->memory, FILE_KEY(end->object, end->offset + i));
     const struct queue *queue = queue_of(b, end->object);
     return queue->taken + i < queue->defs.count ? queue->defs.at[queue->taken + i] : 0;
 }
@@ -667,7 +558,7 @@ static void put_byte(struct brute *b, const struct fake_end *end, uint64_t i, ui
     if (fake_object(b->wet, end->object)->is_queue)
         PUSH(queue_of(b, end->object)->defs, def);
     else
-        *map_at(&b->memory, FILE_KEY(end->object, end->offset + i)) = def;
+        *brute_map_at(&b->memory, FILE_KEY(end->object, end->offset + i)) = def;
 }
 
 /* Takes bytes away that were delivered; a message whole. */
@@ -737,8 +628,8 @@ static void shown(struct brute *b, const struct fake_happening *h)
 {
     taken(b, h);
     for (uint64_t i = 0; i < h->size; i++)
-        *map_at(&b->memory, FILE_KEY(h->from.object, h->from.offset + i)) =
-            map_get(&b->memory, h->address + i);
+        *brute_map_at(&b->memory, FILE_KEY(h->from.object, h->from.offset + i)) =
+            brute_map_get(&b->memory, h->address + i);
     struct shown shown = {h->address, h->size, h->from.object, h->from.offset};
     PUSH(b->shown, shown);
 }
@@ -759,7 +650,7 @@ static void cut(struct brute *b, const struct fake_happening *h)
     for (size_t i = 0; i < b->memory.capacity && h->to.object != UINT32_MAX; i++)
         if (b->memory.values[i] && b->memory.keys[i] >> 44 == FILE_KEY(h->to.object, 0) >> 44 &&
             b->memory.keys[i] >= FILE_KEY(h->to.object, h->to.offset))
-            *map_at(&b->memory, b->memory.keys[i]) = 0;
+            *brute_map_at(&b->memory, b->memory.keys[i]) = 0;
 }
 
 static void happen(struct brute *b, const struct fake_happening *h)
@@ -828,7 +719,7 @@ static void take_picture(struct brute *b, struct brute_criterion *criterion)
 
     for (unsigned l = 0; l < INS_LOC_COUNT; l++) {
         unsigned from, to;
-        loc_places(l, &from, &to);
+        brute_loc_places(l, &from, &to);
         for (unsigned p = from; p < to && ins_regset_has(&criterion->regs, l); p++) {
             struct use use = {p, b->now->regs[p], WETDBG_EDGE_VALUE, false};
             PUSH(picture.uses, use);
@@ -959,7 +850,7 @@ static void step_data(struct brute *b, wetdbg_time t, bool bypass)
         if (!is_other_half(b, t, f))
             define_flow(b, t, info, f);
     if (before)
-        memcpy(&b->now->regs[gpr_place((unsigned)reg)], kept, sizeof(kept));
+        memcpy(&b->now->regs[brute_gpr_place((unsigned)reg)], kept, sizeof(kept));
     unsigned base = info->klass == INS_SYSCALL ? segment_base_set(b, t) : INS_LOC_COUNT;
     if (base != INS_LOC_COUNT)
         define(b, (uint32_t)t, KERNEL_FLOW, false, REG_OTHERS + base, false);
@@ -1060,559 +951,4 @@ void brute_free(struct brute *b)
     free(b->saved.keys);
     free(b->saved.values);
     free(b);
-}
-
-/* ---- reachability ---- */
-
-struct search {
-    struct brute *b;
-    enum wetdbg_slice_kinds kinds;
-    uint8_t *defs;      /* bit 0: reached */
-    uint8_t *instances; /* bit 0: in the slice, bit 1: branch flows done */
-    VEC(uint32_t) todo; /* definitions */
-    VEC(uint32_t) members;
-};
-
-static bool follows(const struct search *s, enum wetdbg_edge edge)
-{
-    if (s->kinds == WETDBG_SLICE_CONTROL)
-        return edge == WETDBG_EDGE_CONTROL;
-    if (edge == WETDBG_EDGE_ADDRESS)
-        return s->kinds != WETDBG_SLICE_THIN;
-    return edge != WETDBG_EDGE_CONTROL || s->kinds == WETDBG_SLICE_FULL;
-}
-
-static void add_edge(struct search *s, wetdbg_time user, wetdbg_time definition,
-                     enum wetdbg_edge kind)
-{
-    struct edge edge = {(uint32_t)user, (uint32_t)definition, (uint8_t)kind};
-    PUSH(s->b->edges, edge);
-}
-
-static void reach_instance(struct search *s, uint32_t t);
-
-static void reach_use(struct search *s, wetdbg_time user, const struct use *use)
-{
-    if (!follows(s, (enum wetdbg_edge)use->edge))
-        return;
-    for (uint32_t d = use->def; d; d = s->b->defs.at[d].before) {
-        if (s->b->defs.at[d].flow == JOIN_FLOW) {
-            for (uint32_t i = s->b->defs.at[d].join; s->b->joins.at[i]; i++) {
-                struct use one = {use->place, s->b->joins.at[i], use->edge, use->is_memory};
-                reach_use(s, user, &one);
-            }
-            return;
-        }
-        const struct def *def = &s->b->defs.at[d];
-        unsigned kinds = 0;
-        if (def->flow != KERNEL_FLOW && def->flow != SENT_FLOW)
-            kinds = fake_step(s->b->wet, def->time)->info->flows[def->flow].kinds;
-        if (!def->is_memory && (kinds & INS_FLOW_STACK || (kinds & INS_FLOW_STACK_ADDRESS &&
-                                                           use->edge == WETDBG_EDGE_ADDRESS)))
-            continue;
-        add_edge(s, user, def->time, (enum wetdbg_edge)use->edge);
-        if (!s->defs[d]) {
-            s->defs[d] = 1;
-            PUSH(s->todo, d);
-        }
-        reach_instance(s, def->time);
-    }
-}
-
-static void reach_flow(struct search *s, uint32_t t, unsigned f)
-{
-    const struct instance *in = &s->b->instances[t];
-    for (size_t u = in->uses[f]; u < in->uses[f + 1]; u++)
-        reach_use(s, t, &s->b->uses.at[u]);
-}
-
-static void reach_branch(struct search *s, uint32_t t)
-{
-    const struct ins_info *info = fake_step(s->b->wet, t)->info;
-
-    if (s->instances[t] & 2)
-        return;
-    s->instances[t] |= 2;
-    reach_instance(s, t);
-    for (unsigned f = 0; f < info->flow_count && s->kinds != WETDBG_SLICE_CONTROL; f++)
-        if (info->flows[f].kinds & INS_FLOW_BRANCH)
-            reach_flow(s, t, f);
-}
-
-static void reach_instance(struct search *s, uint32_t t)
-{
-    if (s->instances[t] & 1)
-        return;
-    s->instances[t] |= 1;
-    PUSH(s->members, t);
-}
-
-static bool is_sign_copy(const struct ins_flow *flow)
-{
-    return flow->kinds & INS_FLOW_SIGN_COPY;
-}
-
-static bool is_reversed_copy(const struct ins_flow *flow)
-{
-    return flow->kinds & INS_FLOW_REVERSED_COPY;
-}
-
-static bool is_plain_copy(const struct ins_flow *flow)
-{
-    if (!(flow->kinds & INS_FLOW_COPY) && !is_sign_copy(flow) && !is_reversed_copy(flow))
-        return false;
-    for (unsigned l = 0; l < INS_LOC_COUNT; l++)
-        if ((ins_regset_has(&flow->value_uses, l) || ins_regset_has(&flow->defs, l) ||
-             ins_regset_has(&flow->may_defs, l)) &&
-            !is_gpr(l) && !is_vector(l))
-            return false;
-    return true;
-}
-
-/* The first place of the register pieces of a set. */
-static unsigned first_place(const struct ins_regset *a, const struct ins_regset *b)
-{
-    unsigned first = 0, from, to;
-
-    while (!ins_regset_has(a, first) && !ins_regset_has(b, first))
-        first++;
-    loc_places(first, &from, &to);
-    return from;
-}
-
-/* How many bytes of a register an instruction moves, and whether it extends their sign. */
-static unsigned moved_bytes(const struct search *s, wetdbg_time t, bool *is_sign)
-{
-    const struct fake_step *step = fake_step(s->b->wet, t);
-    uint32_t *known = map_at(&s->b->moved, step->pc);
-    uint8_t code[16];
-    struct wetdbg_state *state;
-    unsigned count = 0;
-
-    if (*known) {
-        *is_sign = *known >> 8;
-        return (*known & 255) - 1;
-    }
-    if (wetdbg_state_open(s->b->wet, t, &state))
-        abort();
-    while (count < step->info->length &&
-           wetdbg_state_read(state, step->pc + count, &code[count], 1) == 0)
-        count++;
-    wetdbg_state_close(state);
-    unsigned moved = ins_moved_bytes(code, count, is_sign);
-    *known = (moved + 1) | (uint32_t)*is_sign << 8;
-    return moved;
-}
-
-/* Whether byte `at` of the destination (counted from its start) is that byte of the source. */
-static bool is_source_byte(const struct search *s, const struct def *def, const struct use *use)
-{
-    const struct ins_info *info = fake_step(s->b->wet, def->time)->info;
-    const struct ins_flow *flow = &info->flows[def->flow];
-    uint64_t to, from, size = 8;
-    bool is_sign = false;
-
-    if (def->is_memory) {
-        unsigned m = (unsigned)__builtin_ctz((unsigned)(flow->mem_defs | flow->mem_may_defs));
-        struct span span = operand_span(s->b->wet, def->time, m);
-        to = def->place - span.address;
-        if (info->mems[m].flags & INS_MEM_REP && !flow->mem_uses)
-            to %= info->mems[m].size_bytes;
-    } else {
-        to = def->place - first_place(&flow->defs, &flow->may_defs);
-    }
-    if (use->is_memory) {
-        struct span span =
-            operand_span(s->b->wet, def->time, (unsigned)__builtin_ctz(flow->mem_uses));
-        from = use->place - span.address;
-        size = span.size;
-        if (is_sign_copy(flow))
-            moved_bytes(s, def->time, &is_sign);
-    } else {
-        from = use->place - first_place(&flow->value_uses, &flow->value_uses);
-        size = REG_BYTES;
-        if (use->place < gpr_place(16))
-            size = moved_bytes(s, def->time, &is_sign);
-    }
-    if (size && to >= size)
-        return is_sign && from == size - 1;
-    return is_reversed_copy(flow) ? from + to == size - 1 : from == to;
-}
-
-/* Whether a use is of what a byte of a pick's destination was taken from, or of what chose it. */
-static bool is_picked(const struct search *s, const struct def *def, const struct use *use)
-{
-    const struct fake_step *step = fake_step(s->b->wet, def->time);
-    const struct ins_choice *choice = &step->info->choice;
-    uint64_t first = fake_slots(s->b->wet)[step->slot_off];
-    uint64_t to = def->is_memory ? def->place - first : def->place % REG_BYTES;
-    struct ins_pick pick;
-
-    pick_at(s->b->wet, def->time, &pick);
-    bool takes_memory = pick.place[to] == INS_PLACE_MEMORY;
-    bool is_chosen = pick.chooser[to] != INS_PLACE_NONE;
-    bool asks_memory = is_chosen && choice->selector == INS_PLACE_MEMORY;
-    if (use->edge == WETDBG_EDGE_ADDRESS)
-        return takes_memory || asks_memory || def->is_memory;
-    if (use->is_memory)
-        return (takes_memory && use->place == first + pick.from[to]) ||
-               (asks_memory && use->place == first + pick.chooser[to]);
-    if (use->place >= REG_OTHERS)
-        return pick.masked >> to & 1;
-    unsigned vector = (unsigned)(use->place / REG_BYTES) - 16, byte = use->place % REG_BYTES;
-    if (use->place < gpr_place(16))
-        return false;
-    if (use->edge == WETDBG_EDGE_CONDITION)
-        return is_chosen && vector == choice->selector && byte == pick.chooser[to];
-    return vector == pick.place[to] && byte == pick.from[to];
-}
-
-/* rep movs, element after element, as the processor does it: where byte `at` came from. */
-static uint64_t moved_from(const struct search *s, const struct def *def)
-{
-    const struct ins_info *info = fake_step(s->b->wet, def->time)->info;
-    struct span to = operand_span(s->b->wet, def->time, 0);
-    struct span from = operand_span(s->b->wet, def->time, 1);
-    uint64_t size = info->mems[0].size_bytes, count = to.size / size;
-    struct map origin = {0}; /* byte of the destination: where it came from, + 1 by offset */
-    uint64_t result = 0;
-    uint64_t *sources = calloc(to.size, sizeof(*sources));
-
-    for (uint64_t e = 0; e < count; e++) {
-        uint64_t base = (to.down ? count - 1 - e : e) * size;
-        uint64_t read[8];
-        for (uint64_t i = 0; i < size; i++) {
-            uint64_t at = from.address + base + i;
-            uint32_t earlier = map_get(&origin, at);
-            read[i] = earlier ? sources[earlier - 1] : at;
-        }
-        for (uint64_t i = 0; i < size; i++) {
-            sources[base + i] = read[i];
-            *map_at(&origin, to.address + base + i) = (uint32_t)(base + i) + 1;
-        }
-    }
-    result = sources[def->place - to.address];
-    free(sources);
-    free(origin.keys);
-    free(origin.values);
-    return result;
-}
-
-static void reach_def(struct search *s, uint32_t d)
-{
-    const struct def def = s->b->defs.at[d];
-    const struct instance *in = &s->b->instances[def.time];
-
-    bool is_call = fake_step(s->b->wet, def.time)->info->klass == INS_SYSCALL;
-    if (is_call && (def.flow == KERNEL_FLOW || def.flow == SENT_FLOW || def.flow == 0))
-        reach_flow(s, def.time, CALL_USES);
-    if (def.flow == SENT_FLOW)
-        reach_flow(s, def.time, BUFFER_USES);
-    if (def.source) {
-        const struct use passed = {def.place, def.source, WETDBG_EDGE_VALUE, true};
-        reach_use(s, def.time, &passed);
-    }
-    if (def.flow == KERNEL_FLOW || is_call)
-        return;
-    const struct ins_info *info = fake_step(s->b->wet, def.time)->info;
-    const struct ins_flow *flow = &info->flows[def.flow];
-    bool copies = is_plain_copy(flow);
-    bool moves = copies && def.is_memory && flow->mem_uses && info->flags & INS_IS_REP;
-    uint64_t source = moves ? moved_from(s, &def) : 0;
-    for (size_t u = in->uses[def.flow]; u < in->uses[def.flow + 1]; u++) {
-        const struct use use = s->b->uses.at[u];
-        if (ins_is_pick(info) && !is_picked(s, &def, &use))
-            continue;
-        if (use.edge == WETDBG_EDGE_VALUE && copies &&
-            (moves ? use.place != source : !is_source_byte(s, &def, &use)))
-            continue;
-        reach_use(s, def.time, &use);
-    }
-}
-
-static void reach_all(struct search *s)
-{
-    size_t member = 0;
-
-    for (;;) {
-        if (s->todo.count) {
-            reach_def(s, s->todo.at[--s->todo.count]);
-            continue;
-        }
-        if (member == s->members.count)
-            return;
-        uint32_t t = s->members.at[member++];
-        uint32_t parent = s->b->instances[t].parent;
-        if (follows(s, WETDBG_EDGE_CONTROL) && parent) {
-            add_edge(s, t, parent, WETDBG_EDGE_CONTROL);
-            reach_branch(s, parent);
-        }
-    }
-}
-
-static int by_user(const void *a, const void *b)
-{
-    const struct edge *x = a, *y = b;
-    if (x->user != y->user)
-        return x->user < y->user ? -1 : 1;
-    if (x->definition != y->definition)
-        return x->definition < y->definition ? -1 : 1;
-    return (int)x->kind - (int)y->kind;
-}
-
-static size_t first_edge(const struct brute *b, uint32_t user)
-{
-    size_t low = 0, high = b->edges.count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (b->edges.at[middle].user < user)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static uint32_t *distances(struct brute *b, wetdbg_time from)
-{
-    uint32_t *distance = malloc(((size_t)b->steps + 2) * sizeof(*distance));
-    VEC(uint32_t) queue = {0};
-
-    memset(distance, 0xff, ((size_t)b->steps + 2) * sizeof(*distance));
-    if (b->edges.count)
-        qsort(b->edges.at, b->edges.count, sizeof(*b->edges.at), by_user);
-    distance[from] = 0;
-    PUSH(queue, (uint32_t)from);
-    for (size_t i = 0; i < queue.count; i++) {
-        uint32_t user = queue.at[i];
-        for (size_t e = first_edge(b, user); e < b->edges.count && b->edges.at[e].user == user;
-             e++) {
-            uint32_t to = b->edges.at[e].definition;
-            if (distance[to] != UINT32_MAX)
-                continue;
-            distance[to] = distance[user] + 1;
-            PUSH(queue, to);
-        }
-    }
-    free(queue.at);
-    return distance;
-}
-
-static void reach_all_flows(struct search *s, uint32_t t)
-{
-    const struct ins_info *info = fake_step(s->b->wet, t)->info;
-    bool is_call = info->klass == INS_SYSCALL;
-
-    for (unsigned f = is_call; f < (is_call ? SENT_USES + 1u : info->flow_count); f++)
-        reach_flow(s, t, f);
-    for (size_t d = is_call ? s->b->first_defs[t] : s->b->defs.count; d < s->b->defs.count; d++) {
-        const struct def *def = &s->b->defs.at[d];
-        const struct use passed = {def->place, def->source, WETDBG_EDGE_VALUE, true};
-        if (def->time == t && def->flow != JOIN_FLOW && def->source)
-            reach_use(s, t, &passed);
-    }
-}
-
-uint32_t *brute_slice(struct brute *b, const struct brute_criterion *criterion,
-                      enum wetdbg_slice_kinds kinds)
-{
-    struct search s = {.b = b, .kinds = kinds};
-    uint32_t t = (uint32_t)criterion->time;
-    const struct picture *picture = &b->pictures.at[criterion->picture];
-
-    s.defs = calloc(b->defs.count, 1);
-    s.instances = calloc((size_t)b->steps + 2, 1);
-    b->edges.count = 0;
-    reach_instance(&s, t);
-    for (size_t i = 0; i < picture->uses.count; i++)
-        reach_use(&s, t, &picture->uses.at[i]);
-    if (picture->uses.count == 0)
-        reach_all_flows(&s, t);
-    reach_all(&s);
-    free(s.defs);
-    free(s.instances);
-    free(s.todo.at);
-    free(s.members.at);
-    return distances(b, t);
-}
-
-bool brute_has_edge(const struct brute *b, wetdbg_time user, wetdbg_time definition,
-                    enum wetdbg_edge kind)
-{
-    for (size_t e = first_edge(b, (uint32_t)user);
-         e < b->edges.count && b->edges.at[e].user == user; e++)
-        if (b->edges.at[e].definition == definition && b->edges.at[e].kind == kind)
-            return true;
-    return false;
-}
-
-/* ---- forward: what depends on a source ---- */
-
-struct spread {
-    struct search search; /* for kinds, and where bytes of copies come from */
-    uint8_t *defs;        /* 1: the definition depends on the source */
-    uint8_t *parents;     /* 1: what the instance lets run does */
-    uint32_t *distance;   /* of instances */
-    wetdbg_time source;
-    uint32_t before; /* the last definition before the source, on which none up to it depends */
-    const struct picture *picture; /* places of the source; NULL: the instance */
-};
-
-static bool is_of_picture(const struct spread *s, wetdbg_time user, const struct use *use)
-{
-    for (size_t i = 0; s->picture && user >= s->source && i < s->picture->uses.count; i++)
-        if (s->picture->uses.at[i].def == use->def && s->picture->uses.at[i].place == use->place &&
-            s->picture->uses.at[i].is_memory == use->is_memory)
-            return true;
-    return false;
-}
-
-static bool is_lost_stack(const struct spread *s, const struct def *def, const struct use *use)
-{
-    unsigned kinds = 0;
-
-    if (def->flow != KERNEL_FLOW && def->flow != SENT_FLOW)
-        kinds = fake_step(s->search.b->wet, def->time)->info->flows[def->flow].kinds;
-    return !def->is_memory && (kinds & INS_FLOW_STACK || (kinds & INS_FLOW_STACK_ADDRESS &&
-                                                          use->edge == WETDBG_EDGE_ADDRESS));
-}
-
-/* Whether what a use of `user` reads depends on the source; keeps the least distance. */
-static bool spreads(struct spread *s, wetdbg_time user, const struct use *use)
-{
-    struct brute *b = s->search.b;
-    bool found = false;
-
-    if (!follows(&s->search, (enum wetdbg_edge)use->edge))
-        return false;
-    if (is_of_picture(s, user, use)) {
-        found = true;
-        if (s->distance[user] > 1)
-            s->distance[user] = 1;
-    }
-    for (uint32_t d = use->def; d > s->before; d = b->defs.at[d].before) {
-        const struct def *def = &b->defs.at[d];
-        if (def->flow == JOIN_FLOW) {
-            for (uint32_t i = def->join; b->joins.at[i]; i++) {
-                struct use one = {use->place, b->joins.at[i], use->edge, use->is_memory};
-                found |= spreads(s, user, &one);
-            }
-            return found;
-        }
-        if (!s->defs[d] || is_lost_stack(s, def, use))
-            continue;
-        found = true;
-        if (s->distance[def->time] + 1 < s->distance[user])
-            s->distance[user] = s->distance[def->time] + 1;
-        add_edge(&s->search, user, def->time, (enum wetdbg_edge)use->edge);
-    }
-    return found;
-}
-
-static bool flow_spreads(struct spread *s, uint32_t t, unsigned f)
-{
-    const struct instance *in = &s->search.b->instances[t];
-    bool found = false;
-
-    for (size_t u = in->uses[f]; u < in->uses[f + 1]; u++)
-        found |= spreads(s, t, &s->search.b->uses.at[u]);
-    return found;
-}
-
-static bool is_let(struct spread *s, uint32_t t)
-{
-    uint32_t parent = s->search.b->instances[t].parent;
-
-    return follows(&s->search, WETDBG_EDGE_CONTROL) && parent && s->parents[parent];
-}
-
-static void spread_instance(struct spread *s, uint32_t t)
-{
-    const struct ins_info *info = fake_step(s->search.b->wet, t)->info;
-    bool is_call = info->klass == INS_SYSCALL, is_source = !s->picture && t == s->source;
-
-    s->parents[t] = is_source;
-    for (unsigned f = is_call; f < (is_call ? SENT_USES + 1u : info->flow_count); f++) {
-        bool found = flow_spreads(s, t, f);
-        if (found && f < info->flow_count && info->flows[f].kinds & INS_FLOW_BRANCH)
-            s->parents[t] = 1;
-    }
-    if (is_let(s, t)) {
-        uint32_t parent = s->search.b->instances[t].parent;
-        s->parents[t] = 1;
-        if (s->distance[parent] + 1 < s->distance[t])
-            s->distance[t] = s->distance[parent] + 1;
-        add_edge(&s->search, t, parent, WETDBG_EDGE_CONTROL);
-    }
-    if (is_source)
-        s->distance[t] = 0;
-    if (!follows(&s->search, WETDBG_EDGE_CONTROL))
-        s->parents[t] = 0;
-}
-
-static bool def_spreads(struct spread *s, uint32_t d)
-{
-    struct brute *b = s->search.b;
-    const struct def def = b->defs.at[d];
-    const struct instance *in = &b->instances[def.time];
-
-    if (def.flow == JOIN_FLOW)
-        return false; /* looked through by whoever uses it */
-    bool found = false;
-    if (def.source) {
-        const struct use passed = {def.place, def.source, WETDBG_EDGE_VALUE, true};
-        found = spreads(s, def.time, &passed);
-    }
-    if ((!s->picture && def.time == s->source) || is_let(s, def.time))
-        return true;
-    bool is_call = fake_step(b->wet, def.time)->info->klass == INS_SYSCALL;
-    if (is_call && (def.flow == KERNEL_FLOW || def.flow == SENT_FLOW || def.flow == 0))
-        found |= flow_spreads(s, def.time, CALL_USES);
-    if (def.flow == SENT_FLOW)
-        found |= flow_spreads(s, def.time, BUFFER_USES);
-    if (def.flow == KERNEL_FLOW || is_call)
-        return found;
-    const struct ins_info *info = fake_step(b->wet, def.time)->info;
-    const struct ins_flow *flow = &info->flows[def.flow];
-    bool copies = is_plain_copy(flow);
-    bool moves = copies && def.is_memory && flow->mem_uses && info->flags & INS_IS_REP;
-    uint64_t source = moves ? moved_from(&s->search, &def) : 0;
-    for (size_t u = in->uses[def.flow]; u < in->uses[def.flow + 1]; u++) {
-        const struct use use = b->uses.at[u];
-        if (ins_is_pick(info) && !is_picked(&s->search, &def, &use))
-            continue;
-        if (use.edge == WETDBG_EDGE_VALUE && copies &&
-            (moves ? use.place != source : !is_source_byte(&s->search, &def, &use)))
-            continue;
-        found |= spreads(s, def.time, &use);
-    }
-    return found;
-}
-
-uint32_t *brute_forward(struct brute *b, const struct brute_criterion *source,
-                        enum wetdbg_slice_kinds kinds)
-{
-    const struct picture *picture = &b->pictures.at[source->picture];
-    struct spread s = {.search = {.b = b, .kinds = kinds},
-                       .source = source->time,
-                       .before = (uint32_t)b->first_defs[source->time] - 1,
-                       .picture = picture->uses.count ? picture : NULL};
-
-    b->edges.count = 0;
-    s.defs = calloc(b->defs.count, 1);
-    s.parents = calloc((size_t)b->steps + 2, 1);
-    s.distance = malloc(((size_t)b->steps + 2) * sizeof(*s.distance));
-    memset(s.distance, 0xff, ((size_t)b->steps + 2) * sizeof(*s.distance));
-    for (uint32_t t = (uint32_t)source->time; t <= b->steps; t++) {
-        spread_instance(&s, t);
-        for (size_t d = b->first_defs[t]; d < b->first_defs[t + 1]; d++)
-            if (b->defs.at[d].flow != JOIN_FLOW)
-                s.defs[d] = (b->defs.at[d].time >= source->time || b->defs.at[d].source) &&
-                            def_spreads(&s, (uint32_t)d);
-    }
-    if (b->edges.count)
-        qsort(b->edges.at, b->edges.count, sizeof(*b->edges.at), by_user);
-    free(s.defs);
-    free(s.parents);
-    return s.distance;
 }
