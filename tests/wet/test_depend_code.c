@@ -120,6 +120,8 @@ static void execution_make(struct made *made)
         struct access access = access_make(made, node->ops[i]);
         made->accesses[made->access_count++] = access;
         made->words[made->word_count++] = access.address;
+        if (access.op->bytes == 10) /* of the x87: TOP */
+            made->words[made->word_count++] = draw(made, 8) << 11;
         if (!access.op->is_rep)
             continue;
         made->words[made->word_count++] = access.bytes; /* rcx before, after; rdi after */
