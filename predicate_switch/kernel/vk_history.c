@@ -348,44 +348,78 @@ static void time_is(struct vk_kernel *k, uint64_t when)
     k->s.now = when;
 }
 
-/* A call begins. If the model has it wait, that is the state from then on. */
-static int begin_on(struct vk_kernel **k, struct vk_history_call *call, uint32_t index,
-                    struct vk_log *log, const struct vk_memory *memory, uint64_t *hash)
+static int task_begins(struct vk_kernel *k, const struct vk_history_call *call, uint32_t index)
 {
-    struct vk_kernel *copy;
-    if (task_needed(*k, call->call.task))
+    if (task_needed(k, call->call.task))
         return -ENOMEM;
-    struct vk_task *task = vk_task_edit(*k, call->call.task);
+    struct vk_task *task = vk_task_edit(k, call->call.task);
     if (!task)
         return -ENOMEM;
     task->in_call = index + 1;
     task->call = call->call;
     task->done = 0;
     task->has_waited = false;
-    time_is(*k, call->call.when);
-    if (task->state == VK_TASK_CHILD)
-        return 0;
-    if (vk_kernel_clone(*k, &copy))
+    time_is(k, call->call.when);
+    return 0;
+}
+
+static struct vk_run begin_run(struct vk_kernel *k, const struct vk_history_call *call,
+                               struct vk_log *log, const struct vk_memory *memory)
+{
+    return (struct vk_run){.k = k,
+                           .h = k->history,
+                           .call = &call->call,
+                           .a = call->call.args,
+                           .memory = memory,
+                           .log = log,
+                           .told_slot = VK_NONE,
+                           .deadline = VK_NEVER};
+}
+
+static int task_waits(struct vk_kernel *k, const struct vk_run *run)
+{
+    struct vk_task *task = vk_task_edit(k, run->call->task);
+    if (!task)
         return -ENOMEM;
-    struct vk_run run = {.k = copy,
-                         .h = copy->history,
-                         .call = &call->call,
-                         .a = call->call.args,
-                         .memory = memory,
-                         .log = log,
-                         .told_slot = VK_NONE,
-                         .deadline = VK_NEVER};
+    task->has_waited = true;
+    task->deadline = run->deadline;
+    vk_ops_clear(&k->ops);
+    return 0;
+}
+
+/* A call begins for the first time. If the model has it wait, that is the state from then on. */
+static int begin_first(struct vk_history *h, struct vk_history_call *call, uint32_t index,
+                       struct vk_log *log, const struct vk_memory *memory, uint64_t *hash)
+{
+    struct vk_kernel *copy;
+    int err = task_begins(h->kernel, call, index);
+    if (err || vk_task(h->kernel, call->call.task)->state == VK_TASK_CHILD)
+        return err;
+    if (vk_kernel_clone(h->kernel, &copy))
+        return -ENOMEM;
+    struct vk_run run = begin_run(copy, call, log, memory);
     const struct vk_call_row *row = vk_row_of(call->call.number);
-    if (hash && row)
+    if (row)
         *hash = vk_key_of(&run, row);
     call->waits = vk_answer(&run) == VK_WAIT;
     if (call->waits) {
-        vk_task_edit(copy, call->call.task)->has_waited = true;
-        vk_task_edit(copy, call->call.task)->deadline = run.deadline;
-        swap_kernels(k, &copy);
+        err = task_waits(copy, &run);
+        swap_kernels(&h->kernel, &copy);
     }
     vk_kernel_free(copy);
-    return 0;
+    return err;
+}
+
+static int begin_again(struct vk_kernel *k, struct vk_history_call *call, uint32_t index)
+{
+    struct kept kept = {call, NULL};
+    struct vk_memory memory = {kept_read, &kept};
+    int err = task_begins(k, call, index);
+    if (err || !call->waits)
+        return err;
+    struct vk_run run = begin_run(k, call, NULL, &memory);
+    vk_answer(&run);
+    return task_waits(k, &run);
 }
 
 int vk_history_begin(struct vk_history *h, const struct vk_call *call,
@@ -405,7 +439,7 @@ int vk_history_begin(struct vk_history *h, const struct vk_call *call,
     struct vk_history_call *made = &h->calls[h->call_count++];
     *made = (struct vk_history_call){.call = *call, .key = VK_NONE};
     h->in_call[call->task] = event.index + 1;
-    err = begin_on(&h->kernel, made, event.index, &log, memory, &hash);
+    err = begin_first(h, made, event.index, &log, memory, &hash);
     int log_err = keep_log(made, &log);
     return err ? err : log_err ? log_err : key_call(h, hash, event.index);
 }
@@ -569,20 +603,20 @@ static void adopt(struct vk_run *run)
 }
 
 /* Passes the end of a call on a kernel: as it was decided when the recording was passed. */
-static int end_again(struct vk_kernel **k, struct vk_history_call *call)
+static int end_again(struct vk_kernel *k, struct vk_history_call *call)
 {
     struct kept kept = {call, NULL};
     struct vk_memory memory = {kept_read, &kept};
     struct vk_told told = {call->result, call->writes, call->write_count, call->ended};
-    struct vk_run run = told_run(*k, call, &told, &memory);
-    time_is(*k, call->ended);
-    if (vk_task(*k, call->call.task)->state != VK_TASK_CHILD) {
+    struct vk_run run = told_run(k, call, &told, &memory);
+    time_is(k, call->ended);
+    if (vk_task(k, call->call.task)->state != VK_TASK_CHILD) {
         if (call->is_adopted)
             adopt(&run);
         else
             vk_answer(&run);
     }
-    end_on(*k, call);
+    end_on(k, call);
     return 0;
 }
 
@@ -728,22 +762,18 @@ static int signal_on(struct vk_kernel *k, const struct vk_told_signal *told)
     return 0;
 }
 
-int vk_apply_event(struct vk_kernel **kernel, const struct vk_event *event)
+int vk_apply_event(struct vk_kernel *k, const struct vk_event *event)
 {
-    struct vk_kernel *k = *kernel;
     struct vk_history *h = k->history;
     if (event->kind != VK_EVENT_SPACE && event->kind != VK_EVENT_COUNTER &&
         event->kind != VK_EVENT_TASK_END)
         k->s.running = event->task;
     time_is(k, event->when);
     switch (event->kind) {
-    case VK_EVENT_BEGIN: {
-        struct kept kept = {&h->calls[event->index], NULL};
-        struct vk_memory memory = {kept_read, &kept};
-        return begin_on(kernel, &h->calls[event->index], event->index, NULL, &memory, NULL);
-    }
+    case VK_EVENT_BEGIN:
+        return begin_again(k, &h->calls[event->index], event->index);
     case VK_EVENT_END:
-        return end_again(kernel, &h->calls[event->index]);
+        return end_again(k, &h->calls[event->index]);
     case VK_EVENT_TASK_NEW:
         return task_new_on(k, event);
     case VK_EVENT_TASK_END:
@@ -764,7 +794,7 @@ int vk_apply_event(struct vk_kernel **kernel, const struct vk_event *event)
 static int event_pass(struct vk_history *h, const struct vk_event *event)
 {
     int err = event_add(h, event);
-    return err ? err : vk_apply_event(&h->kernel, event);
+    return err ? err : vk_apply_event(h->kernel, event);
 }
 
 int vk_history_task_new(struct vk_history *h, uint64_t when, uint32_t parent, uint32_t task,

@@ -183,35 +183,16 @@ bool vk_is_live(const struct vk_kernel *k)
     return k->s.live_from != VK_NEVER;
 }
 
-/* An event may put a copy in the place of the kernel: the caller's takes over its state. */
-static void take_over(struct vk_kernel *k, struct vk_kernel *from)
-{
-    for (size_t i = 0; i < TABLES; i++) {
-        vk_clear(table_of(k, i));
-        vk_share(table_of(k, i), table_of(from, i));
-    }
-    k->s = from->s;
-    vk_kernel_free(from);
-}
-
 int vk_kernel_advance(struct vk_kernel *k, uint64_t when)
 {
     const struct vk_history *h = k->history;
     if (vk_is_live(k))
         return -EINVAL;
     while (k->s.event < h->event_count && h->events[k->s.event].when < when) {
-        struct vk_kernel *work;
-        uint32_t next = k->s.event + 1;
-        int err = vk_kernel_clone(k, &work);
+        int err = vk_apply_event(k, &h->events[k->s.event]);
         if (err)
             return err;
-        err = vk_apply_event(&work, &h->events[k->s.event]);
-        if (err) {
-            vk_kernel_free(work);
-            return err;
-        }
-        take_over(k, work);
-        k->s.event = next;
+        k->s.event++;
     }
     return 0;
 }

@@ -436,9 +436,8 @@ struct vk_history {
 uint32_t vk_key_find(const struct vk_history *h, uint64_t hash);       /* VK_NONE */
 uint64_t vk_key_of(struct vk_run *run, const struct vk_call_row *row); /* 0: none */
 void vk_chunk_learn(struct vk_history *h, uint32_t outside, uint64_t start, uint64_t end);
-/* May put another kernel in its place. */
 void vk_first_facts(struct vk_scalars *s, const struct vk_scalars *first);
-int vk_apply_event(struct vk_kernel **k, const struct vk_event *event);
+int vk_apply_event(struct vk_kernel *k, const struct vk_event *event);
 
 /* ---- vk_base.c: the disk before the run ---- */
 uint32_t vk_base_child(struct vk_history *h, uint32_t parent, const char *name, size_t bytes);
