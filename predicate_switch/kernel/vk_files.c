@@ -22,6 +22,7 @@
 
 int64_t vk_file_size(struct vk_run *run, uint32_t inode, uint64_t *size)
 {
+    *size = 0;
     vk_inode_learn(run->k, inode);
     if (!vk_inode(run->k, inode)->has_size)
         return vk_unknown(run, "how long the file is, is not known");
