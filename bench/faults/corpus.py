@@ -157,8 +157,10 @@ def changed(text, fault):
     new = [indent + line for line in lines_of(fault["new"])]
     return "\n".join(lines[:start] + new + lines[end:])
 
-def has_code(line):
-    return bool(re.search(r"\w", re.sub(r"/\*.*?\*/|//.*", "", line))) and not re.match(r"\s*(/?\*|#)", line)
+def without_comments(lines):
+    """The lines with comments blanked, and what the preprocessor takes."""
+    text = re.sub(r"/\*.*?\*/", lambda found: re.sub(r"[^\n]", " ", found.group()), "\n".join(lines), flags=re.S)
+    return [re.sub(r"//.*|^\s*#.*", "", line) for line in text.split("\n")]
 
 def line_of_text(lines, text, fault):
     ranges = function_range(lines, fault["function"])
@@ -179,8 +181,8 @@ def truth(before, fault):
         if tag in ("insert", "replace"):
             found |= {start + 1 + i for i in range(c, d)}
         elif tag == "delete":
-            behind = start + c
-            while behind < len(lines) and not has_code(lines[behind]) and not lines[behind].strip().startswith("}"):
+            behind, code = start + c, without_comments(lines)
+            while behind < len(lines) and not re.search(r"[\w}]", code[behind]):
                 behind += 1
             found.add(behind + 1)
     if "guard" in fault:

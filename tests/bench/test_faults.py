@@ -89,6 +89,17 @@ class Patches(unittest.TestCase):
                     with self.assertRaises(corpus.CorpusError):
                         corpus.changed(made_up(fault, times), fault)
 
+    def test_styles(self):
+        """A function ends where its body does, however it is laid out; calls and declarations are none."""
+        text = "int f (int);\nint f (int x)\n{\n  if (x) {\n    a;\n  }\n}\nint g (void) {\n  f (1);\n}\n"
+        self.assertEqual(corpus.function_range(text.split("\n"), "f"), [(1, 7)])
+        self.assertEqual(corpus.function_range(text.split("\n"), "g"), [(7, 10)])
+        text = "bool f( void )\n  {\n  if( x )\n    {\n    a;\n    }\n  }\n\nint h( int x )\n  { return x; }\n"
+        self.assertEqual(corpus.function_range(text.split("\n"), "f"), [(0, 7)])
+        self.assertEqual(corpus.function_range(text.split("\n"), "h"), [(8, 10)])
+        text = "local void f(a)\n    int a;\n{\n    b;\n}\n"
+        self.assertEqual(corpus.function_range(text.split("\n"), "f"), [(0, 5)])
+
     def test_truth(self):
         fault = {"name": "a-b", "file": "a.c", "function": "f", "old": "a;\nb;\nc;", "new": "a;\nx;\nc;"}
         text = "int\nf (void)\n{\n  if (y)\n    a;\n\n    b;\n    c;\n  d;\n}\n"
@@ -96,6 +107,7 @@ class Patches(unittest.TestCase):
         self.assertEqual(corpus.truth(text, fault), [6])
         fault["new"] = "a;\nb;"
         self.assertEqual(corpus.truth(text, fault), [7])
+        self.assertEqual(corpus.truth(text.replace("  d;", "    /* two\n       lines */\n#x\n  d;"), fault), [10])
         fault["guard"] = "if (y)"
         self.assertEqual(corpus.truth(text, fault), [4, 7])
         fault["truth"] = ["d;"]
