@@ -8,6 +8,7 @@
  *   --passing FILE.wet  --no-confidence  --jobs N  --source CRITERION (of PRIOR's chop)
  *   --list N      the first N candidates of the order, nothing is run
  *   --live        runs are made by the virtual kernel, and not natively
+ *   --equal       runs the candidates that are proven equal: whether they do the same
  */
 #include <getopt.h>
 #include <jansson.h>
@@ -30,6 +31,7 @@ struct oracle {
     int expected_status;
     bool is_crash;
     uint64_t wrong; /* offset of the failing run's first wrong byte of output */
+    struct native_run failing;
     unsigned jobs;
     bool is_live;
 };
@@ -39,6 +41,7 @@ struct request {
     const char *criterion, *source, *passing;
     bool confidence;
     unsigned list;
+    bool equal;
     struct wetdbg_search_options search;
 };
 
@@ -75,6 +78,16 @@ static enum wetdbg_verdict judge(const struct oracle *oracle, const struct nativ
                                                       : WETDBG_VERDICT_WRONG;
 }
 
+/* Whether a run did what the failing one does. */
+static bool is_same(const struct oracle *oracle, const struct native_run *run)
+{
+    const struct native_run *failing = &oracle->failing;
+
+    return !run->limit && run->status == failing->status &&
+           run->output_size == failing->output_size &&
+           memcmp(run->output, failing->output, run->output_size) == 0;
+}
+
 static void try_one(const struct oracle *oracle, const struct wetdbg_trial *trial,
                     struct wetdbg_trial_answer *answer)
 {
@@ -99,6 +112,8 @@ static void try_one(const struct oracle *oracle, const struct wetdbg_trial *tria
         return;
     }
     answer->verdict = judge(oracle, &run);
+    if (answer->verdict == WETDBG_VERDICT_WRONG && is_same(oracle, &run))
+        answer->verdict = WETDBG_VERDICT_EQUAL;
     if (run.limit)
         snprintf(answer->reason, sizeof(answer->reason), "%s", run.limit);
     if (!run.reached)
@@ -185,9 +200,9 @@ static void make_slices(struct wetdbg *wet, const struct request *request, struc
 static void make_chop(struct wetdbg *wet, const struct request *request, struct slices *slices)
 {
     struct wetdbg_slice_options options = {.session = slices->session};
-    struct wetdbg_criterion *source;
-    struct wetdbg_slice *forward;
-    struct wetdbg_set *set;
+    struct wetdbg_criterion *source = NULL;
+    struct wetdbg_slice *forward = NULL;
+    struct wetdbg_set *set = NULL;
     int err = wetdbg_criterion_parse(wet, request->source, NULL, &source);
 
     if (!err)
@@ -302,6 +317,30 @@ static int list(struct wetdbg_candidates *candidates, struct wetdbg_order *order
     return 0;
 }
 
+/* Runs what is proven equal. */
+static int list_equal(const struct oracle *oracle, struct wetdbg_candidates *candidates,
+                      struct wetdbg_order *order)
+{
+    struct wetdbg_trial trial = {.count = 1};
+    struct wetdbg_trial_answer answer;
+    int result;
+
+    while ((result = wetdbg_order_next(order, &trial.switches[0])) == 1) {
+        enum wetdbg_equality proof = wetdbg_candidate_equality(candidates, &trial.switches[0]);
+        if (proof == WETDBG_EQUALITY_NONE)
+            continue;
+        answer = (struct wetdbg_trial_answer){0};
+        try_one(oracle, &trial, &answer);
+        json_t *object = switch_to_json(candidates, &trial.switches[0]);
+        json_object_set_new(object, "proof", json_string(wetdbg_equality_name(proof)));
+        json_object_set_new(object, "verdict", json_string(wetdbg_verdict_name(answer.verdict)));
+        print_json(object);
+    }
+    if (result < 0)
+        die("the order", result);
+    return 0;
+}
+
 static int search(const struct request *request, struct wetdbg_candidates *candidates,
                   struct wetdbg_order *order, const struct slices *slices, struct wetdbg *wet)
 {
@@ -323,12 +362,12 @@ static int search(const struct request *request, struct wetdbg_candidates *candi
     return is_found ? 0 : 1;
 }
 
-static int run(struct wetdbg *wet, const struct request *request)
+static int run(const struct oracle *oracle, struct wetdbg *wet, const struct request *request)
 {
     struct slices slices = {.slice = NULL};
     struct wetdbg *passing = NULL;
-    struct wetdbg_candidates *candidates;
-    struct wetdbg_order *order;
+    struct wetdbg_candidates *candidates = NULL;
+    struct wetdbg_order *order = NULL;
 
     make_slices(wet, request, &slices);
     if (request->source)
@@ -351,8 +390,9 @@ static int run(struct wetdbg *wet, const struct request *request)
         err = wetdbg_order_open(candidates, &how, &order);
     if (err)
         die("candidates", err);
-    int status = request->list ? list(candidates, order, request->list)
-                               : search(request, candidates, order, &slices, wet);
+    int status = request->list    ? list(candidates, order, request->list)
+                 : request->equal ? list_equal(oracle, candidates, order)
+                                  : search(request, candidates, order, &slices, wet);
     wetdbg_order_close(order);
     wetdbg_candidates_free(candidates);
     free_slices(&slices);
@@ -388,7 +428,7 @@ static void find_wrong(struct oracle *oracle)
         exit(2);
     }
     oracle->wrong = common_bytes(oracle, &run);
-    free(run.output);
+    oracle->failing = run;
 }
 
 static void parse_options(int argc, char **argv, struct request *request, struct oracle *oracle)
@@ -398,7 +438,8 @@ static void parse_options(int argc, char **argv, struct request *request, struct
         {"all", 0, NULL, 'a'},    {"extents", 0, NULL, 'x'}, {"depth", 1, NULL, 'd'},
         {"budget", 1, NULL, 'b'}, {"passing", 1, NULL, 'p'}, {"no-confidence", 0, NULL, 'c'},
         {"jobs", 1, NULL, 'J'},   {"list", 1, NULL, 'l'},    {"source", 1, NULL, 's'},
-        {"batch", 1, NULL, 'B'},  {"live", 0, NULL, 'L'},    {NULL, 0, NULL, 0}};
+        {"batch", 1, NULL, 'B'},  {"live", 0, NULL, 'L'},    {"equal", 0, NULL, 'e'},
+        {NULL, 0, NULL, 0}};
     int option;
 
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
@@ -443,6 +484,9 @@ static void parse_options(int argc, char **argv, struct request *request, struct
         case 'l':
             request->list = (unsigned)atoi(optarg);
             break;
+        case 'e':
+            request->equal = true;
+            break;
         case 's':
             request->source = optarg;
             break;
@@ -467,7 +511,7 @@ static int run_live(const struct oracle *oracle, struct request *request)
     if (err)
         die("live runs", err);
     request->search.runner = wetdbg_trials_runner(trials);
-    int status = run(oracle->wet, request);
+    int status = run(oracle, oracle->wet, request);
     wetdbg_trials_free(trials);
     wetdbg_switcher_close(switcher);
     return status;
@@ -500,10 +544,12 @@ int main(int argc, char **argv)
     }
     oracle.program.argv = wetdbg_get_info(oracle.wet)->argv;
     find_module(&oracle);
-    find_wrong(&oracle);
+    if (!request.list)
+        find_wrong(&oracle);
     request.search.runner = (struct wetdbg_trial_runner){&oracle, run_batch};
     request.search.name = argv[optind + 2];
-    int status = oracle.is_live ? run_live(&oracle, &request) : run(oracle.wet, &request);
+    int status = oracle.is_live ? run_live(&oracle, &request) : run(&oracle, oracle.wet, &request);
+    free(oracle.failing.output);
     free(oracle.expected);
     free((char *)oracle.program.path);
     wetdbg_close(oracle.wet);

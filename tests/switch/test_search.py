@@ -18,17 +18,17 @@ EVERYTHING = "1000000"
 class Sample:
     """A program that fails, recorded, and what it should have done."""
 
-    def __init__(self, bench, name, directory, arguments, criterion):
+    def __init__(self, bench, name, directory, arguments, criterion, label=None):
         self.bench = bench
-        self.name = name
+        self.name = label or name
         self.criterion = criterion
         program = f"{bench.build}/tests/{directory}/{name}"
         right = bench.run(f"{program}_fixed", *arguments)
-        self.expected = bench.path(f"{name}.expected")
+        self.expected = bench.path(f"{self.name}.expected")
         with open(self.expected, "w") as file:
             file.write(right.out)
         self.status = str(right.status)
-        trace = bench.record(name, program, *arguments)
+        trace = bench.record(self.name, program, *arguments)
         bench.check(bench.wet("replay", trace, "--batch", "-e", "info threads").status == 0, f"{name}: replay")
         self.wet = f"{trace}/wetdbg.wet"
 
@@ -127,6 +127,29 @@ def check_extents(bench, sample):
     bench.check(more == 2 * len(statics), f"{sample.name}: {more} extents of {len(statics)} ways", run)
 
 
+def check_equal(bench, sample, proven):
+    """What is proven equal is equal; and of each proof that is there, how many instances have it."""
+    rows, run = sample.ask("lefs", "--equal")
+    bench.check(all(row["verdict"] == "equal" for row in rows), f"{sample.name}: a proof is wrong", run)
+    bench.check(len(rows) == proven, f"{sample.name}: {len(rows)} proofs, not {proven}", run)
+
+
+def check_spectrum(bench, sample, passing):
+    """What a passing run never did comes first; the candidates are the same."""
+    rows, run = sample.ask("spectrum", "--passing", passing.wet, "--list", EVERYTHING)
+    lefs, _ = sample.ask("lefs", "--list", EVERYTHING)
+    bench.check({key_of(row) for row in rows} == {key_of(row) for row in lefs},
+                f"{sample.name}: the spectrum has other candidates")
+    bench.check([row["time"] for row in rows] != [row["time"] for row in lefs],
+                f"{sample.name}: a passing run changes nothing")
+    taken = {(row["line"], row["went"] - row["pc"]) for row in passing.ask("lefs", "--list", EVERYTHING)[0]
+             if row["kind"] == "branch"}
+    branches = [(row["line"], row["went"] - row["pc"]) in taken for row in rows if row["kind"] == "branch"]
+    bench.check(branches == sorted(branches) and not branches[0], f"{sample.name}: the spectrum's order is {branches}")
+    found, run = sample.ask("near", "--passing", passing.wet)
+    bench.check(first_exact(found), f"{sample.name}: with a passing run nothing is found", run)
+
+
 def test(bench, _):
     dates = ("1999-03-01", "1996-02-29", "1997-07-04", "2000-03-01", "1998-12-24")
     names = ("notes.txt", "aaaabbc", "Makefile", "all:::::")
@@ -142,6 +165,10 @@ def test(bench, _):
     check_extents(bench, crash)
     for sample in (condition, omission, crash):
         check_live(bench, sample)
+    check_equal(bench, Sample(bench, "switch_joins_O0", "switch", (), "output:0"), 4)
+    check_equal(bench, omission, 0)
+    check_spectrum(bench, omission, Sample(bench, "switch_omission_O0", "switch", ("a.b", "zzzz", "c.d", "e"), "exit",
+                                           "passing"))
 
 
 e2e.main(test)
