@@ -126,8 +126,8 @@ struct wetdbg_trials;
 /*
  * A search's runner whose runs are made here, one after the other in the order of their times. A
  * run of which more output cannot make another verdict ends there. Of a trial with several
- * switches, or of an extent, nothing is known yet: unresolved. The switcher outlives it; *out is for
- * wetdbg_trials_free(). -ENOMEM.
+ * switches, or of an extent, nothing is known yet: unresolved. The switcher outlives it; *out is
+ * for wetdbg_trials_free(). -ENOMEM.
  */
 int wetdbg_trials_new(struct wetdbg_switcher *switcher, const struct wetdbg_expectation *expected,
                       struct wetdbg_trials **out);

@@ -4,6 +4,7 @@
  * switch_driver FILE.wet unchanged N SEED   goes on unchanged at N times
  * switch_driver FILE.wet at TIME            goes on unchanged at that time
  * switch_driver FILE.wet switch TIME        with the condition there the other way round
+ * switch_driver FILE.wet repeat TIME N      goes on unchanged there, N times: how many a second
  *
  * A line for each run, for scripts.
  */
@@ -37,6 +38,21 @@ static int run_one(struct psw_session *session, enum psw_change_kind kind, wetdb
                (unsigned long long)result.difference.offset);
     printf(" ms=%.2f reason=%s\n", 1000 * (wd_seconds() - start), result.reason);
     return 0;
+}
+
+static int repeat(struct psw_session *session, wetdbg_time time, unsigned count)
+{
+    struct psw_change change = {.kind = PSW_NOTHING, .time = time};
+    struct psw_settings settings = {0};
+    struct psw_result result;
+    int err = psw_run(session, &change, &settings, &result);
+    double start = wd_seconds();
+    for (unsigned i = 0; i < count && !err; i++)
+        err = psw_run(session, &change, &settings, &result);
+    double seconds = wd_seconds() - start;
+    printf("time=%llu runs=%u seconds=%.3f a_second=%.0f\n", (unsigned long long)time, count,
+           seconds, count / seconds);
+    return err;
 }
 
 static int time_compare(const void *a, const void *b)
@@ -94,6 +110,8 @@ static int command_run(struct psw_session *session, struct wetdbg *wet, int argc
     else if (!strcmp(command, "unchanged"))
         return run_unchanged(session, wet, (unsigned)first,
                              argc > 4 ? strtoull(argv[4], NULL, 0) : 1);
+    else if (!strcmp(command, "repeat"))
+        return repeat(session, first, argc > 4 ? (unsigned)atoi(argv[4]) : 100);
     else
         return run_one(session, !strcmp(command, "switch") ? PSW_SWITCH : PSW_NOTHING, first);
     return 0;
