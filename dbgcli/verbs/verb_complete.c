@@ -67,7 +67,8 @@ static void offer_value(struct cli_out *out, const struct cli_option *option, co
     static const char *const ticks[] = {"auto", "hardware", "software"};
     static const char *const colors[] = {"auto", "always", "never"};
     static const char *const units[] = {"byte", "line", "token", "tree", "argv", "env", "files"};
-    static const char *const of_files[] = {"fail", "pass", "expect"};
+    static const char *const orders[] = {"near", "lefs", "prior", "spectrum"};
+    static const char *const of_files[] = {"fail", "pass", "expect", "passing"};
     const char *name = option->name ? option->name : "";
     for (size_t i = 0; i < 3; i++) {
         if (strcmp(name, "ticks") == 0)
@@ -77,6 +78,8 @@ static void offer_value(struct cli_out *out, const struct cli_option *option, co
     }
     for (size_t i = 0; i < sizeof(units) / sizeof(*units) && strcmp(name, "unit") == 0; i++)
         offer(out, typed, units[i]);
+    for (size_t i = 0; i < sizeof(orders) / sizeof(*orders) && strcmp(name, "order") == 0; i++)
+        offer(out, typed, orders[i]);
     for (size_t i = 0; i < sizeof(of_files) / sizeof(*of_files); i++)
         if (strcmp(name, of_files[i]) == 0)
             fputs("*\n", out->stream);
@@ -97,7 +100,7 @@ static void offer_recordings(struct cli_out *out, const char *typed)
 
 static void offer_operands(struct cli_out *out, const char *verb, const char *typed)
 {
-    static const char *const of_recordings[] = {"replay", "info", "ps", "dump", "rm"};
+    static const char *const of_recordings[] = {"replay", "info", "ps", "dump", "rm", "switch"};
     static const char *const of_files[] = {"open", "info", "verify"};
     for (size_t i = 0; i < sizeof(of_recordings) / sizeof(*of_recordings); i++)
         if (strcmp(verb, of_recordings[i]) == 0) {
