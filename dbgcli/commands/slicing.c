@@ -10,11 +10,13 @@
 #include "dbgcli/commands/slice_groups.h"
 #include "dbgcli/meter.h"
 #include "dbgcli/nav/place.h"
+#include "dbgcli/screen.h"
 #include <wetdbg/errors.h>
 
 #define PATIENCE_SECONDS  0.1 /* before lines of a slice in progress are shown */
 #define EARLY_LINES       40  /* shown before the slice is complete */
 #define LOOK_INSTRUCTIONS (UINT64_C(1) << 19)
+#define LONG_INSTRUCTIONS (UINT64_C(1) << 25) /* behind a first look, for which nobody need wait */
 
 static double seconds_now(void)
 {
@@ -83,16 +85,19 @@ struct watch {
     double start; /* seconds_now() */
     unsigned line_count;
     struct wetdbg_slice_line lines[EARLY_LINES]; /* strings are the model's */
-    unsigned printed;
+    const struct wetdbg_slice *look; /* that they are from; NULL: none, or all is on the screen */
 };
 
-static void print_early_lines(struct watch *watch)
+/* Shows what the first look has: lines, and what has none by function. */
+static void print_look(struct watch *watch)
 {
     struct cli_out *out = watch->session->out;
-    if (!watch->printed && watch->line_count)
-        fputs("the nearest lines, while the slice is being completed:\n", out->stream);
-    for (; watch->printed < watch->line_count; watch->printed++) {
-        const struct wetdbg_slice_line *line = &watch->lines[watch->printed];
+    size_t count;
+    const struct wetdbg_slice_line *all = wetdbg_slice_lines(watch->look, &count);
+    fprintf(out->stream, "%s, while the slice is being completed:\n",
+            watch->line_count ? "the nearest lines" : "what is nearest");
+    for (unsigned i = 0; i < watch->line_count; i++) {
+        const struct wetdbg_slice_line *line = &watch->lines[i];
         struct cli_place place = {.module = line->module, .file = line->file, .line = line->line};
         place.text = cli_source_text(watch->session, line->file, line->line, line->pc);
         fputs("  ", out->stream);
@@ -103,14 +108,19 @@ static void print_early_lines(struct watch *watch)
         cli_out_text(out, place.text);
         putc('\n', out->stream);
     }
+    if (!watch->line_count)
+        cli_slice_groups_print(watch->session, all, count, false);
+    watch->look = NULL;
+    fflush(out->stream);
+    cli_screen_show(out->screen);
 }
 
 /* Shows progress, and says whether to end: the slicer's own loops see an interrupt here. */
 static int on_progress(void *arg, uint64_t scanned, uint64_t total)
 {
     struct watch *watch = arg;
-    if (watch->session->out->screen && seconds_now() - watch->start >= PATIENCE_SECONDS)
-        print_early_lines(watch);
+    if (watch->look && seconds_now() - watch->start >= PATIENCE_SECONDS)
+        print_look(watch);
     return cli_meter_update(&watch->meter, scanned, total);
 }
 
@@ -154,13 +164,28 @@ static void note_lines(struct watch *watch, const struct wetdbg_slice *look)
     free(sorted);
 }
 
+/* Whether a slice takes its time once the first look is there. */
+static bool is_long(const struct cli_session *session, const struct wetdbg_slice *look,
+                    bool is_forward)
+{
+    wetdbg_time to = wetdbg_slice_get_counts(look)->looked_to;
+    if (!to)
+        return false;
+    return (is_forward ? session->info->last_time - to : to - session->info->first_time) >=
+           LONG_INSTRUCTIONS;
+}
+
 int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *criterion,
                   const struct wetdbg_slice_options *how, bool is_forward,
                   const struct wetdbg_slice *look, struct wetdbg_slice **slice)
 {
     struct watch watch = {.session = session};
-    if (look)
+    if (look && session->out->screen) {
         note_lines(&watch, look);
+        watch.look = look;
+        if (is_long(session, look, is_forward))
+            print_look(&watch);
+    }
     return run(&watch, criterion, how, is_forward, slice);
 }
 
