@@ -11,9 +11,9 @@
  * measure executed FILE.wet FOLDER the lines of the source files below FOLDER that ran:
  *                                  {"files": {"PATH/IN/FOLDER": [LINE, ...], ...}}
  *
- * What bench/run and bench/faults cannot ask from outside. Each prints one JSON object. A *cold* slice is the
- * first thing that a new process does with the file; *warm* ones are of other instances than those
- * that the same process has sliced before.
+ * What bench/run and bench/faults cannot ask from outside. Each prints one JSON object. A *cold*
+ * slice is the first thing that a new process does with the file; *warm* ones are of other
+ * instances than those that the same process has sliced before.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -45,9 +45,9 @@ struct cli_session {
     const char **newer_files; /* sources of which it was said that they are newer; the model's */
     size_t newer_count;
     struct cli_bookmarks *bookmarks;
-    struct cli_named_slices *named; /* commands/named_slices.h */
-    struct cli_slice_tree *tree;    /* that `expand` unfolds, or NULL */
-    struct cli_rest *rest;          /* lines that `more` shows, or NULL; commands/rest.h */
+    struct cli_named_slices *named;   /* commands/named_slices.h */
+    struct cli_slice_tree *tree;      /* that `expand` unfolds, or NULL */
+    struct cli_rest *rest;            /* lines that `more` shows, or NULL; commands/rest.h */
     struct wetdbg_switcher *switcher; /* for `what-if`; NULL until it is needed */
     struct cli_pruning *pruning; /* what is right and wrong; NULL until something is said of it */
 };

@@ -64,8 +64,8 @@ struct slc_branches {
     struct slc_kept_cell *kept;
     size_t kept_count, kept_capacity;
     uint64_t serial; /* of the newest frame */
-    /* The bottom frame is that of the instruction at bottom_time, or of its caller; 0: of the task's
-     * next one, UINT64_MAX: no frame has ever been below it. */
+    /* The bottom frame is that of the instruction at bottom_time, or of its caller; 0: of the
+     * task's next one, UINT64_MAX: no frame has ever been below it. */
     wetdbg_time bottom_time;
     bool is_bottom_caller;
     size_t lowest;   /* frames below this index played no part since somebody set it */
@@ -114,9 +114,9 @@ void slc_branches_return(struct slc_branches *branches, uint64_t slot, wetdbg_ti
 /* A call whose return address is at `slot`: frames at or below it were left without a return. */
 void slc_branches_forget_below(struct slc_branches *branches, uint64_t slot);
 /*
- * How many frames are left by a jump far into `function`, after which the stack pointer is `rsp` (0:
- * that is not known): those above its own are gone, which is the innermost one of the function that
- * has its return address above `rsp`. 0 if none of them is its own.
+ * How many frames are left by a jump far into `function`, after which the stack pointer is `rsp`
+ * (0: that is not known): those above its own are gone, which is the innermost one of the function
+ * that has its return address above `rsp`. 0 if none of them is its own.
  */
 size_t slc_branches_landing(const struct slc_branches *branches, uint64_t function, uint64_t rsp);
 /* ... so many are left now; if 0, it landed at `time`. */

@@ -11,8 +11,8 @@ struct slc_landing {
 };
 
 /*
- * Finds it by the first operand on the stack that the thread has among the executions from `e` on of
- * an interval; or soon after it. 0, -ENOMEM or what wet_interval_get() returns.
+ * Finds it by the first operand on the stack that the thread has among the executions from `e` on
+ * of an interval; or soon after it. 0, -ENOMEM or what wet_interval_get() returns.
  */
 int slc_landing_find(struct slc_code *code, const struct wet_interval *interval, size_t e,
                      uint32_t task, struct slc_landing *landing);
