@@ -377,6 +377,22 @@ static int64_t read_open(struct vk_run *run, uint32_t index, struct transfer *t,
     }
 }
 
+/* Whether no bytes are read where none are asked for. A list of no bytes comes to no file; read()
+ * is refused by directories and counters all the same. */
+static bool reads_nothing(const struct vk_run *run, const struct vk_open *open, bool is_vector)
+{
+    switch (open->kind) {
+    case VK_OPEN_FILE:
+        return is_vector || !S_ISDIR(vk_inode(run->k, open->inode)->mode);
+    case VK_OPEN_EVENTFD:
+    case VK_OPEN_TIMERFD:
+    case VK_OPEN_SIGNALFD:
+        return is_vector;
+    default:
+        return open->kind != VK_OPEN_OUTSIDE;
+    }
+}
+
 static int64_t read_any(struct vk_run *run, bool is_vector, bool has_at)
 {
     struct transfer t;
@@ -388,7 +404,7 @@ static int64_t read_any(struct vk_run *run, bool is_vector, bool has_at)
     int64_t result = transfer_init(&t, run, is_vector, has_at);
     if (!result)
         result = transfer_clip(&t, true);
-    if (!result && !t.size && open->kind != VK_OPEN_OUTSIDE)
+    if (!result && !t.size && reads_nothing(run, open, is_vector))
         result = 0;
     else if (!result && !(result = transfer_room(&t))) {
         result = read_open(run, index, &t, &is_put);

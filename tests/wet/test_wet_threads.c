@@ -52,6 +52,14 @@ struct instruction {
 };
 
 /* By time. Nodes may be cut otherwise in another run of the same interval, instructions not. */
+/* Of the slot that tells TOP the other bits depend on where the node begins. */
+static uint64_t meaning_of(const struct wet_statement *statement, uint32_t slot)
+{
+    const struct ins_info *info = statement->info;
+
+    return info->choice.kind == INS_CHOICE_TOP && slot == info->mem_count ? 0x3800 : UINT64_MAX;
+}
+
 static struct instruction *instructions_of(struct wetdbg *wet)
 {
     const struct wetdbg_info *info = wetdbg_get_info(wet);
@@ -69,7 +77,8 @@ static struct instruction *instructions_of(struct wetdbg *wet)
                 uint64_t hash = 1;
                 for (uint32_t n = 0; n < statement->slot_count; n++)
                     hash = hash * 0x9e3779b97f4a7c15ull +
-                           interval->slots[exec->slot_off + statement->slot + n];
+                           (interval->slots[exec->slot_off + statement->slot + n] &
+                            meaning_of(statement, n));
                 all[time] = (struct instruction){statement->pc, exec->task, hash};
             }
         }
