@@ -158,16 +158,16 @@ void vk_kernel_free(struct vk_kernel *k)
     free(k);
 }
 
-int vk_kernel_clone(const struct vk_kernel *from, struct vk_kernel **out)
+int vk_kernel_clone(const struct vk_kernel *kernel, struct vk_kernel **out)
 {
-    struct vk_kernel *k = kernel_alloc(from->history);
+    struct vk_kernel *k = kernel_alloc(kernel->history);
     if (!k)
         return -ENOMEM;
     for (size_t i = 0; i < TABLES; i++)
-        vk_share(table_of(k, i), table_of(from, i));
-    k->s = from->s;
-    k->on_output = from->on_output;
-    k->on_output_arg = from->on_output_arg;
+        vk_share(table_of(k, i), table_of(kernel, i));
+    k->s = kernel->s;
+    k->on_output = kernel->on_output;
+    k->on_output_arg = kernel->on_output_arg;
     *out = k;
     return 0;
 }

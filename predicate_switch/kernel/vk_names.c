@@ -480,12 +480,9 @@ int64_t vk_call_renameat2(struct vk_run *run)
 static void adopt_name(struct vk_run *run, int at, uint64_t path, bool makes)
 {
     int64_t told = run->told->result;
-    if (told == -ENOENT && !makes)
-        vk_learn_path(run, at, path, false, false);
-    else if (told == -EEXIST || (told >= 0 && !makes))
-        vk_learn_path(run, at, path, false, true);
-    else if (told >= 0)
-        vk_learn_path(run, at, path, false, false);
+    bool is_there = told == -EEXIST || (told >= 0 && !makes);
+    if (is_there || told >= 0 || (told == -ENOENT && !makes))
+        vk_learn_path(run, at, path, false, is_there);
 }
 
 void vk_adopt_name0(struct vk_run *run)
@@ -510,28 +507,23 @@ void vk_adopt_symlink(struct vk_run *run)
         vk_again(run);
 }
 
-static void adopt_two(struct vk_run *run, int from_at, uint64_t from, int to_at, uint64_t to,
-                      bool makes)
+static void adopt_two(struct vk_run *run, int from_at, uint64_t from, int to_at, uint64_t to)
 {
     if (run->told->result < 0)
         return;
     vk_learn_path(run, from_at, from, false, true);
-    if (makes)
-        vk_learn_path(run, to_at, to, false, false);
-    else
-        vk_learn_path(run, to_at, to, false, false);
+    vk_learn_path(run, to_at, to, false, false);
     vk_again(run);
 }
 
 void vk_adopt_two(struct vk_run *run)
 {
-    adopt_two(run, AT_FDCWD, run->a[0], AT_FDCWD, run->a[1], run->call->number == SYS_link);
+    adopt_two(run, AT_FDCWD, run->a[0], AT_FDCWD, run->a[1]);
 }
 
 void vk_adopt_two_at(struct vk_run *run)
 {
-    adopt_two(run, (int)run->a[0], run->a[1], (int)run->a[2], run->a[3],
-              run->call->number == SYS_linkat);
+    adopt_two(run, (int)run->a[0], run->a[1], (int)run->a[2], run->a[3]);
 }
 
 /* ---- where the process is ---- */

@@ -446,7 +446,7 @@ struct vk_base *vk_base_at(const struct vk_history *h, uint32_t base);
 void vk_base_ask(struct vk_history *h, uint32_t base);
 /* Reads from the disk what is not known, if the file is the same: 0, or -ENODATA. */
 int vk_base_fill(struct vk_history *h, uint32_t base, uint64_t offset, uint64_t size);
-int vk_base_list(struct vk_history *h, uint32_t base);
+int vk_base_list(struct vk_history *h, uint32_t index);
 int vk_base_path(const struct vk_history *h, uint32_t base, char *out, size_t room);
 void vk_bases_free(struct vk_history *h);
 bool vk_path_is_live(const char *path);
@@ -472,7 +472,7 @@ uint32_t vk_inode_of_base(struct vk_kernel *k, uint32_t base);
 const struct vk_inode *vk_inode(const struct vk_kernel *k, uint32_t inode);
 struct vk_inode *vk_inode_edit(struct vk_kernel *k, uint32_t inode);
 /* Asks the disk for what is not known. */
-void vk_inode_learn(struct vk_kernel *k, uint32_t inode);
+void vk_inode_learn(struct vk_kernel *k, uint32_t index);
 int vk_name_set(struct vk_kernel *k, uint32_t directory, const char *name, uint32_t inode);
 /* Its absolute path; false if it has none. */
 bool vk_inode_path(const struct vk_kernel *k, uint32_t inode, char *out, size_t room);
@@ -490,7 +490,7 @@ int64_t vk_fd_new(struct vk_run *run, uint32_t open, uint64_t from, bool is_cloe
 int vk_fd_set(struct vk_kernel *k, uint64_t fd, uint32_t open, bool is_cloexec);
 int vk_fd_close(struct vk_kernel *k, uint64_t fd);
 void vk_stream_is_file(struct vk_kernel *k, uint64_t fd);
-void vk_open_drop(struct vk_kernel *k, uint32_t open);
+void vk_open_drop(struct vk_kernel *k, uint32_t index);
 
 /* ---- vk_files.c ---- */
 int64_t vk_file_read(struct vk_run *run, uint32_t inode, uint64_t offset, uint8_t *bytes,
@@ -519,7 +519,7 @@ int vk_timers_fire(struct vk_kernel *k);
 /* A recorded signal has come: the timer that sends it has fired. */
 void vk_timers_told(struct vk_kernel *k, int number);
 /* A timer that is set live fires when the recording had its next signal, if it has one left. */
-void vk_timer_align(struct vk_kernel *k, uint32_t timer);
+void vk_timer_align(struct vk_kernel *k, uint32_t index);
 
 /* ---- vk_signals.c ---- */
 int vk_signal_send(struct vk_kernel *k, uint32_t task, int number, const uint8_t info[128]);
@@ -533,22 +533,22 @@ bool vk_signal_is_ignored(const struct vk_kernel *k, int number);
 /* ---- vk_threads.c ---- */
 const struct vk_task *vk_task(const struct vk_kernel *k, uint32_t task);
 struct vk_task *vk_task_edit(struct vk_kernel *k, uint32_t task);
-int vk_task_end(struct vk_run *run, uint32_t task);
+int vk_task_end(struct vk_run *run, uint32_t slot);
 bool vk_clone_told(struct vk_run *run); /* false: it made a process */
 uint32_t vk_futex_wake(struct vk_kernel *k, uint64_t address, uint32_t count, uint32_t bits);
 
 /* ---- vk_pipes.c ---- */
 uint32_t vk_ready(const struct vk_kernel *k, uint32_t open); /* POLLIN...; VK_READY_UNKNOWN */
 #define VK_READY_UNKNOWN 0x80000000u
-int64_t vk_pipe_read(struct vk_run *run, uint32_t open, uint8_t *bytes, uint64_t size);
-int64_t vk_pipe_write(struct vk_run *run, uint32_t open, const uint8_t *bytes, uint64_t size);
+int64_t vk_pipe_read(struct vk_run *run, uint32_t index, uint8_t *bytes, uint64_t size);
+int64_t vk_pipe_write(struct vk_run *run, uint32_t index, const uint8_t *bytes, uint64_t size);
 
 /* Sends SIGPIPE to the caller. */
 int64_t vk_broken_pipe(struct vk_run *run);
-int64_t vk_special_read(struct vk_run *run, uint32_t open, uint8_t *bytes, uint64_t size);
-int64_t vk_event_write(struct vk_run *run, uint32_t open, const uint8_t *bytes, uint64_t size);
+int64_t vk_special_read(struct vk_run *run, uint32_t index, uint8_t *bytes, uint64_t size);
+int64_t vk_event_write(struct vk_run *run, uint32_t index, const uint8_t *bytes, uint64_t size);
 /* Tells the callback for output: 0, VK_STOP, VK_UNKNOWN at a limit. */
-int64_t vk_put_out(struct vk_run *run, uint32_t open, const uint8_t *bytes, uint64_t size,
+int64_t vk_put_out(struct vk_run *run, uint32_t index, const uint8_t *bytes, uint64_t size,
                    uint64_t offset);
 
 #endif
