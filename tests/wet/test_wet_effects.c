@@ -121,7 +121,7 @@ static void effects_are_what_states_show(void **state)
 {
     const struct fixture *fixture = *state;
     struct check check = {
-        .wet = fixture->whole, .seed = unit_seed("effects"), .every = 997, .last_time = 0};
+        .wet = fixture->whole, .seed = unit_seed("effects"), .every = 397, .last_time = 0};
     uint64_t intervals = wetdbg_get_info(fixture->cut)->intervals;
     ok(wetdbg_effects_open(fixture->cut, &check.effects));
     for (uint64_t k = 0; k < intervals; k += 1 + intervals / 6) {
