@@ -503,8 +503,8 @@ static int run_live(const struct oracle *oracle, struct request *request)
                                           .exit_status = oracle->expected_status,
                                           .wrong = oracle->wrong,
                                           .is_crash = oracle->is_crash};
-    struct wetdbg_switcher *switcher;
-    struct wetdbg_trials *trials;
+    struct wetdbg_switcher *switcher = NULL;
+    struct wetdbg_trials *trials = NULL;
     int err = wetdbg_switcher_open(oracle->wet, &switcher);
     if (!err)
         err = wetdbg_trials_new(switcher, &expected, &trials);
