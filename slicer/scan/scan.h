@@ -70,8 +70,6 @@ struct slc_scan {
     const struct wet_interval *interval;
     uint64_t *bits;              /* the interval's members; NULL if there are none yet */
     struct slc_arrival *arrival; /* at the stretch that is being scanned; slicer/scan/stretch.h */
-    uint32_t join_mask;          /* the session's; 0: nodes are not joined */
-    uint32_t joints;             /* of the joined node that is passed: slc_joints_pass(); else 0 */
     struct slc_draft *draft;     /* NULL unless what happens is written down; slicer/scan/memo.h */
     size_t event_at;             /* events[event_at - 1] is the next one */
     double reported;             /* when progress was told of last; wd_seconds() */
@@ -124,8 +122,7 @@ int slc_pass_events(struct slc_scan *scan, wetdbg_time time);
 int slc_pass_exit(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                   const struct slc_node *node);
 
-/* Passes the last instruction of a whole execution, a branch: who waits for it goes to
- * scan->hits. */
+/* Passes the last instruction of a whole execution, a branch: who waits for it goes to scan->hits. */
 void slc_pass_branch(struct slc_scan *scan, struct slc_task *task, const struct slc_node *node);
 
 /* Whether something of the stores of an execution is wanted, or waits there. */
