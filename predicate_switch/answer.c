@@ -393,13 +393,9 @@ static int trap_answer(struct psw_live *live, const struct rep_met *met, struct 
 static int live_met(void *arg, const struct rep_met *met, struct wd_buf *out)
 {
     struct psw_live *live = arg;
-    size_t before = out->size_bytes;
-    int err = met->kind == EVQ_SYSCALL_ENTER ? call_answer(live, met, out)
-              : met->kind == EVQ_TRAP        ? trap_answer(live, met, out)
-                                             : fault_answer(live, met, out);
-    if (!err && live->kept)
-        err = wd_buf_append(live->kept, out->data + before, out->size_bytes - before);
-    return err;
+    return met->kind == EVQ_SYSCALL_ENTER ? call_answer(live, met, out)
+           : met->kind == EVQ_TRAP        ? trap_answer(live, met, out)
+                                          : fault_answer(live, met, out);
 }
 
 /* ---- what comes by itself ---- */
@@ -427,15 +423,13 @@ static int tick(struct psw_live *live)
     return outcome_append(live, &outcome, NULL, &live->first);
 }
 
-static int live_next(void *arg, struct wd_buf *out)
+int psw_live_next(void *arg, struct wd_buf *out)
 {
     struct psw_live *live = arg;
     struct wd_buf *first = &live->first;
     if (!first->size_bytes)
         return 0;
     int err = wd_buf_append(out, first->data, first->size_bytes);
-    if (!err && live->kept)
-        err = wd_buf_append(live->kept, first->data, first->size_bytes);
     first->size_bytes = 0;
     return err ? err : 1;
 }
@@ -486,7 +480,7 @@ static int run_to(struct psw_live *live, const struct rep_source *source, uint64
 
 int psw_live_run(struct psw_live *live, uint64_t limit)
 {
-    struct rep_source source = {.next = live_next, .met = live_met, .arg = live};
+    struct rep_source source = {.next = psw_live_next, .met = live_met, .arg = live};
     uint64_t end = rep_engine_time(live->engine) + limit;
     enum rep_stop why = REP_STOP_TIME;
     int err = 0;

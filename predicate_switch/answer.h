@@ -15,7 +15,6 @@ struct psw_live {
     struct vk_kernel *kernel;  /* live */
     const struct wetdbg *wet;
     struct wd_buf first; /* entries that the run begins with: the change */
-    struct wd_buf *kept; /* gets a copy of all entries; NULL: nobody wants them */
     uint64_t frame;      /* number of the last event */
     uint64_t until;      /* time of the next tick; VK_NEVER */
     enum vk_then then;   /* why the run ended; VK_THEN_RUN: it did not */
@@ -28,7 +27,7 @@ struct psw_live {
 };
 
 /* Makes the kernel live at the engine's time + 1, where the engine's branch stands. 0 or a negative
- * error; psw_live_fini() is due in either case. `live` has engine, kernel, wet, kept and frame;
+ * error; psw_live_fini() is due in either case. `live` has engine, kernel, wet and frame;
  * is_in_call: which tasks are in a call. */
 int psw_live_begin(struct psw_live *live, const bool is_in_call[VK_TASKS_MAX]);
 void psw_live_fini(struct psw_live *live);
@@ -39,6 +38,9 @@ void psw_live_fini(struct psw_live *live);
  * it is -WETDBG_ERR_INTERRUPTED or -ENOMEM.
  */
 int psw_live_run(struct psw_live *live, uint64_t limit);
+
+/* A source's `next`: the entries that the run begins with, once. */
+int psw_live_next(void *arg, struct wd_buf *out);
 
 /* The program's memory, for the virtual kernel. `engine` lives as long as that is used. */
 struct vk_memory psw_memory(struct rep_engine *engine);

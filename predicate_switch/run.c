@@ -199,17 +199,6 @@ static int insn_get(struct rep_engine *engine, uint64_t pc, struct ins_info *inf
     return err ? err : ins_decode(code, done, pc, info);
 }
 
-static int live_first(void *arg, struct wd_buf *out)
-{
-    struct psw_live *live = arg;
-    int err = wd_buf_append(out, live->first.data, live->first.size_bytes);
-    if (!err && live->kept)
-        err = wd_buf_append(live->kept, live->first.data, live->first.size_bytes);
-    bool has_some = live->first.size_bytes > 0;
-    live->first.size_bytes = 0;
-    return err ? err : has_some;
-}
-
 static int met_nothing(void *arg, const struct rep_met *met, struct wd_buf *out)
 {
     (void)arg;
@@ -221,7 +210,7 @@ static int met_nothing(void *arg, const struct rep_met *met, struct wd_buf *out)
 /* Executes the instruction that the branch stands at, with what the live run begins with. */
 static int step(struct psw_live *live)
 {
-    struct rep_source source = {.next = live_first, .met = met_nothing, .arg = live};
+    struct rep_source source = {.next = psw_live_next, .met = met_nothing, .arg = live};
     enum rep_stop why;
     return rep_engine_run(live->engine, &source, 1, true, &why);
 }
@@ -368,7 +357,7 @@ static int live_run(struct psw_session *session, struct psw_live *live,
 int psw_run(struct psw_session *session, const struct psw_change *change,
             const struct psw_settings *settings, struct psw_result *result)
 {
-    struct psw_live live = {.engine = session->engine, .wet = session->wet, .kept = settings->kept};
+    struct psw_live live = {.engine = session->engine, .wet = session->wet};
     struct watching watching = {.settings = settings};
     *result = (struct psw_result){0};
     if (!change->time || change->time > wetdbg_get_info(session->wet)->last_time)

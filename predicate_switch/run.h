@@ -83,7 +83,6 @@ struct psw_result {
     uint64_t instructions; /* of the whole run */
     uint64_t outputs;      /* calls that put something out, since the change */
     struct psw_difference difference;
-    wetdbg_time leaves; /* the instruction at which the path differs first, if it is known; or 0 */
 };
 
 struct psw_settings {
@@ -91,7 +90,6 @@ struct psw_settings {
     vk_output_fn output;   /* told of what is put out; not 0 ends the run. NULL: nobody is */
     void *arg;
     bool stops_at_difference; /* PSW_STOPPED where the output differs */
-    struct wd_buf *kept;      /* gets the live run's entries; NULL: nobody wants them */
 };
 
 /*

@@ -26,7 +26,7 @@ bool cli_slice_line_is_readable(struct cli_session *session, const struct wetdbg
 void cli_slice_groups_make(struct cli_session *session, const struct wetdbg_slice_line *lines,
                            size_t count, struct cli_slice_group **groups, size_t *group_count);
 
-/* They as text, the first ten unless all are asked for. */
+/* Writes the groups of some lines as text, the first ten unless all are asked for. */
 void cli_slice_groups_print(struct cli_session *session, const struct wetdbg_slice_line *lines,
                             size_t line_count, bool shows_all);
 

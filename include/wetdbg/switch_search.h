@@ -85,7 +85,7 @@ struct wetdbg_search_options {
     /* Ends: trials that are made, and seconds; 0: none. What is running then is waited for. */
     uint64_t budget_trials;
     double budget_seconds;
-    /* It ends after the first finding of this verdict or a better one; 0: exact. */
+    /* The search ends after the first finding of this verdict or a better one; 0: exact. */
     enum wetdbg_verdict enough;
     bool all; /* it goes on after that */
     /* The same for all instances of a predicate, and from one on, is tried when its first candidate

@@ -474,7 +474,7 @@ struct vk_inode *vk_inode_edit(struct vk_kernel *k, uint32_t inode);
 /* Asks the disk for what is not known. */
 void vk_inode_learn(struct vk_kernel *k, uint32_t index);
 int vk_name_set(struct vk_kernel *k, uint32_t directory, const char *name, uint32_t inode);
-/* Its absolute path; false if it has none. */
+/* An inode's absolute path; false if it has none. */
 bool vk_inode_path(const struct vk_kernel *k, uint32_t inode, char *out, size_t room);
 bool vk_where_path(const struct vk_kernel *k, const struct vk_where *where, char *out, size_t room);
 void vk_learn_path(struct vk_run *run, int at, uint64_t path, bool follows, bool is_there);

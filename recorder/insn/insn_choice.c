@@ -7,7 +7,7 @@ static bool is_register(const ZydisDecodedOperand *op, ZydisRegisterClass klass)
     return op->type == ZYDIS_OPERAND_TYPE_REGISTER && ZydisRegisterGetClass(op->reg.value) == klass;
 }
 
-/* Of these instructions one operand at most is in memory. */
+/* Where an operand is. Instructions that choose bytes have one at most in memory. */
 static uint8_t place_of(const ZydisDecodedOperand *op)
 {
     if (op->type == ZYDIS_OPERAND_TYPE_MEMORY)

@@ -85,7 +85,8 @@ typedef bool (*slc_loaded_fn)(const struct slc_work *work, const void *arg, uint
 int slc_pin_load_address(struct slc_work *work, unsigned operand, slc_loaded_fn would_do,
                          const void *arg);
 
-/* The same of a store: had it been stored elsewhere, what was there before would be there still. */
+/* Pins the address of a store: had it been stored elsewhere, what was there before would be there
+ * still. */
 int slc_pin_store_address(struct slc_work *work, const struct slc_made *made, unsigned operand);
 
 #endif

@@ -21,7 +21,7 @@ struct slc_access {
     uint16_t size_bytes;
 };
 
-/* The same of one node. Kept with it; NULL until it is asked for. */
+/* What one node needs of registers, and its accesses. Kept with it; NULL until it is asked for. */
 struct slc_node_needs {
     struct ins_regset uses; /* registers that it reads, or perhaps writes, before it surely does */
     struct ins_regset surely;  /* ... that it writes */

@@ -9,9 +9,9 @@
  * then the totals. BEFORE is when the recording began, in seconds since 1970: what has not changed
  * on the disk since then is looked up there. 1: something could not be told.
  *
- * It then brings new kernels to ten times of the run, as a switched run would, lets each go live,
- * and makes the recorded calls from there on: their answers are to be those of the recording, as
- * long as one thread runs.
+ * The program then brings new kernels to ten times of the run, as a switched run would, lets each
+ * go live, and makes the recorded calls from there on: their answers are to be those of the
+ * recording, as long as one thread runs.
  */
 #include <errno.h>
 #include <inttypes.h>
