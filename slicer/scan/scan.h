@@ -122,7 +122,8 @@ int slc_pass_events(struct slc_scan *scan, wetdbg_time time);
 int slc_pass_exit(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                   const struct slc_node *node);
 
-/* Passes the last instruction of a whole execution, a branch: who waits for it goes to scan->hits. */
+/* Passes the last instruction of a whole execution, a branch: who waits for it goes to
+ * scan->hits. */
 void slc_pass_branch(struct slc_scan *scan, struct slc_task *task, const struct slc_node *node);
 
 /* Whether something of the stores of an execution is wanted, or waits there. */
