@@ -117,6 +117,7 @@ struct slc_end {
     const char *what; /* "descriptor 1", or a path */
     wetdbg_time last; /* when its last byte was put into its buffer; 0: there is none */
     uint64_t size;    /* bytes that were written */
+    bool of_errors;   /* it is standard error */
 };
 /* Fills the seeds and the description: why there is no more. criterion_end.c.
  * -WETDBG_ERR_NOT_FOUND. */

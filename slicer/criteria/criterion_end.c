@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Output that is missing: why there was no more of it. The criterion is what turned the program
- * away from where it had put its last byte (last_turn.h), and, if the run ended before that, what
- * ended it.
+ * away from where it had put its last byte (last_turn.h), or from where it might have put one if
+ * there is none (silence.h); and, if the run ended before that, what ended it.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 
 #include "slicer/criteria/criterion.h"
-#include "slicer/criteria/last_turn.h"
+#include "slicer/criteria/silence.h"
 #include <wetdbg/caller.h>
 #include <wetdbg/errors.h>
 
@@ -92,23 +92,26 @@ int slc_criterion_of_end(struct wetdbg_criterion *criterion, const struct slc_en
     const char *how = NULL;
     size_t count = 0;
     bool is_left = true;
-    int err = end->last ? slc_last_turns(criterion->wet, end->last, &turns, &count, &is_left) : 0;
+    int err = end->last ? slc_last_turns(criterion->wet, end->last, &turns, &count, &is_left)
+                        : slc_silent_turns(criterion->wet, end->of_errors, &turns, &count);
 
     for (size_t i = 0; i < count && !err; i++)
         err = add_turn(criterion, &turns[i]);
     if (!err && is_left)
         err = add_end(criterion, &how);
     if (!err && criterion->seed_count == 0)
-        err = end->last
-                  ? wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
-                                "nothing decided that there is no more output to %s: no loop "
-                                "leads back to where the program put its last byte",
-                                end->what)
-                  : wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
-                                "nothing was written to %s, and the program left by returning from "
-                                "main; ask for a line that ran before it should have been: "
-                                "FILE:LINE",
-                                end->what);
+        err =
+            end->last
+                ? wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                              "nothing decided that there is no more output to %s: no loop "
+                              "leads back to where the program put its last byte",
+                              end->what)
+                : wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                              "nothing was written to %s, the program left by returning from main, "
+                              "and no branch of its own kept it from a call that puts something "
+                              "out; ask for a line that ran before it should have been: "
+                              "FILE:LINE",
+                              end->what);
     if (!err)
         describe(criterion, end, count ? &turns[count - 1] : NULL, count, how);
     free(turns);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "slicer/channels/channels.h"
 #include "slicer/criteria/birth.h"
@@ -234,7 +235,7 @@ static int end_of_descriptor(struct wetdbg_criterion *criterion, struct slc_chan
                              int fd)
 {
     char what[64];
-    struct slc_end end = {.what = what};
+    struct slc_end end = {.what = what, .of_errors = fd == STDERR_FILENO};
     uint32_t number, last = SLC_NO_CALL;
     int err = 0;
 

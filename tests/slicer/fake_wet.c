@@ -270,6 +270,7 @@ void fake_build_intervals(struct wetdbg *wet)
             wet->steps.at[i + s].statement = s;
         }
         PUSH(wet->execs, exec);
+        wet->nodes.at[exec.node].executions++;
         i += count;
         for (; event < wet->fake_events.count && wet->fake_events.at[event].time <= i; event++) {
             struct wet_event seen = {
@@ -344,6 +345,16 @@ const struct wet_node *wet_get_node(struct wetdbg *wet, uint32_t id)
 uint32_t wet_node_limit(const struct wetdbg *wet)
 {
     return (uint32_t)wet->nodes.count;
+}
+
+uint32_t wet_node_executions_in(const struct wetdbg *wet, uint32_t node, uint64_t k)
+{
+    const struct wet_interval *interval = &wet->intervals.at[k];
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < interval->exec_count; i++)
+        count += interval->execs[i].node == node;
+    return count;
 }
 
 int wet_interval_get(struct wetdbg *wet, uint64_t k, const struct wet_interval **out)

@@ -71,6 +71,15 @@ void mdl_set_interrupt(struct wetdbg_model *model, const volatile sig_atomic_t *
 int mdl_add_module(struct wetdbg_model *model, const struct mdl_module_input *input,
                    wetdbg_module_id *id);
 
+/*
+ * Adds to each module that is an ELF file those parts of it that none of its segments is of, where
+ * `is_mapped` says that something is mapped and no other module is. A recording may have the pages
+ * of a file by their bytes, without the file's name: the constants of a program that was started,
+ * say, where the tables of its switches are. To be called when all modules are added. 0 or -ENOMEM.
+ */
+typedef bool (*mdl_is_mapped_fn)(void *arg, uint64_t start, uint64_t size_bytes);
+int mdl_add_unnamed_parts(struct wetdbg_model *model, mdl_is_mapped_fn is_mapped, void *arg);
+
 /* The bytes of one of a module's images, e.g. to store them; searches as search_debug says.
  * -WETDBG_ERR_NOT_FOUND if it has none. */
 int mdl_module_image(struct wetdbg_model *model, wetdbg_module_id id, enum mdl_image_kind kind,

@@ -50,6 +50,14 @@ static int compare_spans(const void *left, const void *right)
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
+static void find_limits(struct mdl_mod *mod)
+{
+    const struct mdl_segment *last = &mod->segments[mod->segment_count - 1];
+
+    mod->info.start = mod->segments[0].start;
+    mod->info.end = last->start + last->size_bytes;
+}
+
 static int segments_copy(struct mdl_mod *mod, const struct mdl_module_input *input)
 {
     mod->segments = calloc(input->segment_count, sizeof(*mod->segments));
@@ -66,9 +74,7 @@ static int segments_copy(struct mdl_mod *mod, const struct mdl_module_input *inp
             return wetdbg_fail(-EINVAL, "%s: segment at 0x%llx has an impossible size", input->path,
                                (unsigned long long)segment->start);
     }
-    mod->info.start = mod->segments[0].start;
-    mod->info.end = mod->segments[mod->segment_count - 1].start +
-                    mod->segments[mod->segment_count - 1].size_bytes;
+    find_limits(mod);
     return 0;
 }
 
@@ -192,6 +198,73 @@ int mdl_add_module(struct wetdbg_model *model, const struct mdl_module_input *in
     model->mods[model->mod_count++] = mod;
     if (id)
         *id = mod->info.id;
+    return 0;
+}
+
+/* ---- What the mappings do not tell -------------------------------------------------------- */
+
+/* Where a part of an ELF file belongs, in whole pages; false if that cannot be. */
+static bool part_of(const struct mdl_mod *mod, const GElf_Phdr *phdr, struct mdl_segment *part)
+{
+    uint64_t before = phdr->p_vaddr & 0xfff, size = before + phdr->p_filesz + 0xfff;
+
+    if (phdr->p_type != PT_LOAD || phdr->p_filesz == 0 || size < phdr->p_filesz)
+        return false;
+    *part = (struct mdl_segment){.start = mod->info.bias + phdr->p_vaddr - before,
+                                 .size_bytes = size & ~UINT64_C(0xfff),
+                                 .file_off = phdr->p_offset & ~UINT64_C(0xfff),
+                                 .prot = (phdr->p_flags & PF_R ? PROT_READ : 0u) |
+                                         (phdr->p_flags & PF_W ? PROT_WRITE : 0u) |
+                                         (phdr->p_flags & PF_X ? PROT_EXEC : 0u)};
+    return part->start + part->size_bytes > part->start &&
+           part->file_off + part->size_bytes > part->file_off;
+}
+
+/* Adds a segment to a module, where nothing else is. */
+static int add_segment(struct wetdbg_model *model, struct mdl_mod *mod,
+                       const struct mdl_segment *segment)
+{
+    uint64_t end = segment->start + segment->size_bytes;
+    size_t at = wd_bisect(0, model->span_count, i, model->spans[i].end <= segment->start);
+
+    if (at < model->span_count && model->spans[at].start < end)
+        return 0;
+    struct mdl_segment *segments =
+        realloc(mod->segments, (mod->segment_count + 1) * sizeof(*segments));
+    if (segments)
+        mod->segments = segments;
+    struct mdl_model_span *spans = realloc(model->spans, (model->span_count + 1) * sizeof(*spans));
+    if (spans)
+        model->spans = spans;
+    if (!segments || !spans)
+        return -ENOMEM;
+    segments[mod->segment_count++] = *segment;
+    qsort(segments, mod->segment_count, sizeof(*segments), compare_segments);
+    find_limits(mod);
+    memmove(spans + at + 1, spans + at, (model->span_count - at) * sizeof(*spans));
+    spans[at] = (struct mdl_model_span){.start = segment->start, .end = end, .mod = mod};
+    model->span_count++;
+    return 0;
+}
+
+int mdl_add_unnamed_parts(struct wetdbg_model *model, mdl_is_mapped_fn is_mapped, void *arg)
+{
+    for (size_t m = 0; m < model->mod_count; m++) {
+        struct mdl_mod *mod = model->mods[m];
+        Elf *elf = mod->elfs[MDL_IMAGE_FILE];
+        size_t count;
+        if (!elf || elf_getphdrnum(elf, &count) < 0)
+            continue;
+        for (size_t i = 0; i < count; i++) {
+            struct mdl_segment part;
+            GElf_Phdr phdr;
+            if (!gelf_getphdr(elf, (int)i, &phdr) || !part_of(mod, &phdr, &part) ||
+                !is_mapped(arg, part.start, part.size_bytes))
+                continue;
+            if (add_segment(model, mod, &part))
+                return -ENOMEM;
+        }
+    }
     return 0;
 }
 

@@ -235,6 +235,20 @@ static int module_add(struct wetdbg *wet, uint64_t n)
     return err == -EEXIST ? 0 : err;
 }
 
+/* Whether an object of the run, of which no file is known, begins where a part of a module would. */
+static bool is_unnamed(void *arg, uint64_t start, uint64_t size_bytes)
+{
+    const struct wetdbg *wet = arg;
+
+    for (size_t i = 0; i < wet->space.object_count; i++) {
+        const struct wet_object *object = &wet->space.objects[i];
+        if (object->file >= wet->file_count && object->start <= start &&
+            object->start + object->bytes >= start + size_bytes)
+            return true;
+    }
+    return false;
+}
+
 int wet_model_make(struct wetdbg *wet)
 {
     wet->model = mdl_new();
@@ -246,5 +260,5 @@ int wet_model_make(struct wetdbg *wet)
         if (err)
             return err;
     }
-    return 0;
+    return mdl_add_unnamed_parts(wet->model, is_unnamed, wet);
 }
