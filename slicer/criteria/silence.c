@@ -39,6 +39,8 @@ struct search {
     struct addresses guards;    /* branches that ran */
     struct addresses looked_at; /* whose guards are known */
     bool *is_open;              /* by guard: its last instance is not found yet */
+    uint32_t *nodes;            /* that have guards */
+    size_t node_count, node_capacity;
     struct slc_turn *turns;
     size_t turn_count, turn_capacity;
 };
@@ -349,6 +351,19 @@ static bool has_guard(const struct search *search, const struct wet_node *node)
     return false;
 }
 
+static int list_nodes(struct search *search)
+{
+    for (uint32_t id = 0; id < wet_node_limit(search->wet); id++) {
+        const struct wet_node *node = wet_get_node(search->wet, id);
+        if (!node || !has_guard(search, node))
+            continue;
+        if (wd_grow(search->nodes, search->node_capacity, search->node_count + 1))
+            return -ENOMEM;
+        search->nodes[search->node_count++] = id;
+    }
+    return 0;
+}
+
 static int pass_exec(struct search *search, const struct wet_interval *interval,
                      const struct wet_exec *exec)
 {
@@ -375,9 +390,9 @@ static int pass_interval(struct search *search, uint64_t k)
     const struct wet_interval *interval;
     bool is_there = false;
 
-    for (uint32_t id = 0; id < wet_node_limit(search->wet) && !is_there; id++)
-        is_there = wet_node_executions_in(search->wet, id, k) > 0 &&
-                   has_guard(search, wet_get_node(search->wet, id));
+    for (size_t i = 0; i < search->node_count && !is_there; i++)
+        is_there = wet_node_executions_in(search->wet, search->nodes[i], k) > 0 &&
+                   has_guard(search, wet_get_node(search->wet, search->nodes[i]));
     if (!is_there)
         return 0;
     int err = wet_interval_get(search->wet, k, &interval);
@@ -392,12 +407,13 @@ static int pass_interval(struct search *search, uint64_t k)
 static int find_turns(struct search *search)
 {
     uint64_t k = wetdbg_get_info(search->wet)->intervals;
-    int err = 0;
+    int err;
 
     search->is_open = malloc((size_t)search->guards.count + 1);
     if (!search->is_open)
         return -ENOMEM;
     memset(search->is_open, true, search->guards.count);
+    err = list_nodes(search);
     while (k-- > 0 && !err && search->turn_count < TURNS_MAX &&
            search->turn_count < search->guards.count)
         err = pass_interval(search, k);
@@ -427,6 +443,7 @@ int slc_silent_turns(struct wetdbg *wet, bool of_errors, struct slc_turn **turns
     free(search.speaks);
     free(search.calls);
     free(search.is_open);
+    free(search.nodes);
     if (err) {
         free(search.turns);
         return err;
