@@ -18,8 +18,8 @@ struct wetdbg_write {
     uint64_t pc;      /* 0: the kernel */
     int64_t syscall;  /* number of the call that the kernel did it for; -1: none */
     uint32_t task;
-    bool is_return;  /* no write: a return that popped its address from there */
-    bool is_maybe;   /* some of these bytes, perhaps none (masked and variable sizes; the kernel) */
+    bool is_return; /* no write: a return that popped its address from there */
+    bool is_maybe; /* some of these bytes, perhaps none (scatters and variable sizes; the kernel) */
     bool is_handler; /* the kernel called a signal handler and left rsp at the range's start */
 };
 

@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "common/cpuid.h"
+#include "recorder/insn/insn_pick.h"
 #include "tests/wet/wet_fixture.h"
 #include "tests/wet/wet_unit.h"
 #include "wet/intervals.h"
+#include <wetdbg/writes.h>
 
 RUN(run_picks, GUEST)
 RUN(run_x87, X87_GUEST)
@@ -125,10 +127,74 @@ static void slots_say_what_top_was(void **state)
     assert_true(run_check(fixture->cut, INS_CHOICE_TOP) >= 60);
 }
 
+struct seen {
+    wetdbg_time time;
+    unsigned writes;
+};
+
+static int see_write(void *arg, const struct wetdbg_write *write)
+{
+    struct seen *seen = arg;
+
+    assert_int_equal(write->time, seen->time);
+    assert_false(write->is_maybe);
+    seen->writes++;
+    return 0;
+}
+
+/* Of a masked store those bytes are said to be written that its mask chose, for sure, and no
+ * others. Returns how many were left out. */
+static unsigned store_check(struct wetdbg_write_finder *finder, uint64_t k, wetdbg_time time,
+                            const struct ins_info *info, const uint64_t *slots)
+{
+    struct ins_pick pick;
+    unsigned left_out = 0;
+
+    ins_pick_get(info, slots, &pick);
+    for (unsigned i = 0; i < info->choice.bytes; i++) {
+        const struct wetdbg_range byte = {slots[0] + i, slots[0] + i + 1};
+        struct seen seen = {.time = time};
+        bool is_kept = pick.place[i] == INS_PLACE_KEPT;
+        ok(wetdbg_writes_each(finder, k, &byte, time, time, false, see_write, &seen));
+        assert_int_equal(seen.writes, !is_kept);
+        left_out += is_kept;
+    }
+    return left_out;
+}
+
+static void masked_stores_write_what_was_chosen(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct wetdbg_write_finder *finder;
+    const struct wet_interval *interval;
+    unsigned left_out = 0;
+
+    ok(wetdbg_write_finder_open(fixture->whole, &finder));
+    for (uint64_t k = 0; k < wetdbg_get_info(fixture->whole)->intervals; k++) {
+        ok(wet_interval_get(fixture->whole, k, &interval));
+        for (size_t i = 0; i < interval->exec_count; i++) {
+            const struct wet_exec *exec = &interval->execs[i];
+            const struct wet_node *node = wet_get_node(fixture->whole, exec->node);
+            for (uint32_t s = 0; s < node->statement_count; s++) {
+                const struct ins_info *info = node->statements[s].info;
+                if (ins_is_pick(info) && info->choice.to == INS_PLACE_MEMORY)
+                    left_out +=
+                        store_check(finder, k, interval->first_time + exec->time_off + s, info,
+                                    interval->slots + exec->slot_off + node->statements[s].slot);
+            }
+        }
+        wet_interval_put(fixture->whole, interval);
+    }
+    wetdbg_write_finder_close(finder);
+    assert_true(left_out >= 8); /* maskmovdqu's */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(slots_say_what_chose, run_picks, fixture_close),
+        cmocka_unit_test_setup_teardown(masked_stores_write_what_was_chosen, run_picks,
+                                        fixture_close),
         cmocka_unit_test_setup_teardown(slots_say_what_top_was, run_x87, fixture_close),
     };
     return cmocka_run_group_tests_name("wet_picks", tests, NULL, NULL);

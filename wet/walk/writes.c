@@ -6,6 +6,7 @@
 
 #include "common/array.h"
 #include "recorder/event/ops.h"
+#include "recorder/insn/insn_ranges.h"
 #include "wet/intervals.h"
 #include <wetdbg/writes.h>
 
@@ -15,6 +16,9 @@ struct store {
     uint16_t rep_count; /* of a rep instruction: how far behind `slot` its three counters are */
     uint32_t slot;
     uint32_t size_bytes;
+    const struct ins_info *info; /* of what stores some of these bytes only; else NULL */
+    uint32_t first_slot;         /* ... of its instruction */
+    uint8_t operand;
     bool is_return, is_maybe;
 };
 
@@ -73,13 +77,17 @@ static int learn_store(struct wetdbg_write_finder *finder, const struct wet_stat
         return 0;
     if (wd_grow(finder->stores, finder->store_capacity, finder->store_count + 1))
         return -ENOMEM;
+    bool is_sized = mem->flags & INS_MEM_SIZE_BOUND, has_lanes = mem->flags & INS_MEM_LANES;
     finder->stores[finder->store_count++] = (struct store){
         .statement = (uint16_t)index,
         .rep_count = mem->flags & INS_MEM_REP ? (uint16_t)(statement->info->mem_count - m) : 0,
         .slot = statement->slot + slot,
         .size_bytes = mem->size_bytes,
+        .info = has_lanes ? statement->info : NULL,
+        .first_slot = statement->slot,
+        .operand = (uint8_t)m,
         .is_return = is_return,
-        .is_maybe = (mem->flags & (INS_MEM_LANES | INS_MEM_SIZE_BOUND)) != 0,
+        .is_maybe = is_sized || (has_lanes && !ins_ranges_are_exact(statement->info, m)),
     };
     return 0;
 }
@@ -150,19 +158,41 @@ static struct wetdbg_range rep_range(const struct store *store, const uint64_t *
     return (struct wetdbg_range){start, start + size};
 }
 
+static bool is_outside(const struct wetdbg_range *is, const struct wetdbg_range *range)
+{
+    return is->start >= range->end || is->end <= range->start;
+}
+
+/* Whether a store touches the range, by the slots of its node's execution. */
+static bool touches(const struct store *store, const uint64_t *slots,
+                    const struct wetdbg_range *range)
+{
+    const uint64_t *slot = &slots[store->slot];
+    struct wetdbg_range is = {*slot, *slot + store->size_bytes};
+    struct ins_range parts[INS_RANGES_MAX];
+
+    if (store->rep_count)
+        is = rep_range(store, slot);
+    if (!store->info)
+        return !is_outside(&is, range);
+    unsigned count =
+        ins_operand_ranges(store->info, store->operand, slots + store->first_slot, parts);
+    for (unsigned i = 0; i < count; i++) {
+        is = (struct wetdbg_range){parts[i].address, parts[i].address + parts[i].size_bytes};
+        if (!is_outside(&is, range))
+            return true;
+    }
+    return false;
+}
+
 static int look_at_exec(struct search *search, const struct wet_exec *exec,
                         const struct node_stores *stores)
 {
     const struct store *store = &search->finder->stores[stores->first];
     const uint64_t *slots = search->interval->slots + exec->slot_off;
-    const struct wetdbg_range *range = search->range;
     int result = 0;
     for (uint32_t i = 0; i < stores->count && !result; i++, store++) {
-        struct wetdbg_range is = {slots[store->slot], slots[store->slot] + store->size_bytes};
-        if (store->rep_count)
-            is = rep_range(store, &slots[store->slot]);
-        if (is.start >= range->end || is.end <= range->start ||
-            (store->is_return && !search->with_returns))
+        if ((store->is_return && !search->with_returns) || !touches(store, slots, search->range))
             continue;
         const struct wet_node *node = wet_get_node(search->finder->wet, exec->node);
         struct wetdbg_write write = {
