@@ -14,10 +14,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "common/array.h"
 #include "common/bisect.h"
+#include "common/page.h"
 #include "slicer/call_events.h"
 #include "slicer/syscalls.h"
 #include <wetdbg/errors.h>
@@ -214,6 +216,22 @@ static uint64_t pass_position(struct file *file, bool is_write, uint64_t size, u
     return at;
 }
 
+/* A call that put bytes into a file wrote memory where shared mappings show them, too. */
+static int pass_shown(struct slc_files *files, const struct call *call, uint32_t file)
+{
+    struct slc_transfer transfer = transfer_of(call, SLC_TRANSFER_SHOW, file);
+    int err = 0;
+
+    for (const struct evq_op *op = NULL; !err && (op = evq_op_next(call->exit, op));) {
+        if (op->op != EVQ_OP_WRITE)
+            continue;
+        transfer.address = op->range.start;
+        transfer.size = op->range.size;
+        err = transfer_add(files, &transfer);
+    }
+    return err;
+}
+
 static enum slc_transfer_layout layout_of(int32_t number)
 {
     switch (number) {
@@ -266,7 +284,8 @@ static int pass_bytes(struct slc_files *files, struct table *table, const struct
     transfer.address = call->args[1];
     transfer.count = transfer.layout == SLC_LAYOUT_VECTOR ? call->args[2] : 1;
     transfer.is_peek = is_peek(call);
-    return transfer_add(files, &transfer);
+    int added = transfer_add(files, &transfer);
+    return added || !is_write ? added : pass_shown(files, call, index);
 }
 
 static int pass_truncate(struct slc_files *files, uint32_t index, const struct call *call,
@@ -490,7 +509,15 @@ static int pass_seek(struct slc_files *files, struct table *table, const struct 
     return 0;
 }
 
-/* Notes how long a file is, which fstat says. */
+static void note_stat(struct file *file, uint64_t size, uint64_t device, uint64_t inode)
+{
+    file->end = size;
+    file->is.has_inode = true;
+    file->is.device = device;
+    file->is.inode = inode;
+}
+
+/* Notes how long a file is and which, as fstat says. */
 static int pass_stat(struct slc_files *files, struct table *table, const struct call *call,
                      uint64_t address)
 {
@@ -503,7 +530,24 @@ static int pass_stat(struct slc_files *files, struct table *table, const struct 
         return err;
     memcpy(&stat, bytes, sizeof(stat));
     if (S_ISREG(stat.st_mode))
-        files->files[index].end = (uint64_t)stat.st_size;
+        note_stat(&files->files[index], (uint64_t)stat.st_size, stat.st_dev, stat.st_ino);
+    return 0;
+}
+
+/* ... and statx, of a descriptor. */
+static int pass_statx(struct slc_files *files, struct table *table, const struct call *call)
+{
+    struct statx stat;
+    const void *bytes = written_at(call, call->args[4], sizeof(stat));
+    uint32_t index;
+    int err = call->args[2] & AT_EMPTY_PATH ? file_of(files, table, call->args[0], &index) : 0;
+
+    if (err || !(call->args[2] & AT_EMPTY_PATH) || index == NO_FILE || !bytes)
+        return err;
+    memcpy(&stat, bytes, sizeof(stat));
+    if (S_ISREG(stat.stx_mode) && (~stat.stx_mask & (STATX_SIZE | STATX_INO)) == 0)
+        note_stat(&files->files[index], stat.stx_size,
+                  makedev(stat.stx_dev_major, stat.stx_dev_minor), stat.stx_ino);
     return 0;
 }
 
@@ -523,7 +567,7 @@ static int pass_map(struct slc_files *files, struct table *table, const struct c
     int err = a[3] & MAP_ANONYMOUS ? 0 : directory_of(files, table, a[4], &index);
 
     gone.address = (uint64_t)call->result;
-    gone.size = a[1];
+    gone.size = wd_page_up(a[1]);
     if (!err)
         err = transfer_add(files, &gone);
     if (err || index == NO_FILE)
@@ -537,14 +581,31 @@ static int pass_map(struct slc_files *files, struct table *table, const struct c
     return transfer_add(files, &transfer);
 }
 
-/* munmap; and mremap, after which a mapping is not followed. */
-static int pass_unmap(struct slc_files *files, const struct call *call)
+static int pass_unmap(struct slc_files *files, const struct call *call, uint64_t address,
+                      uint64_t size)
 {
     struct slc_transfer transfer = transfer_of(call, SLC_TRANSFER_UNMAP, NO_FILE);
 
-    transfer.address = call->args[0];
-    transfer.size = call->args[1];
-    return transfer_add(files, &transfer);
+    transfer.address = address;
+    transfer.size = wd_page_up(size);
+    return size ? transfer_add(files, &transfer) : 0;
+}
+
+/* What the mapping covers where it comes to, and what it loses at its end, goes. */
+static int pass_remap(struct slc_files *files, const struct call *call)
+{
+    struct slc_transfer transfer = transfer_of(call, SLC_TRANSFER_MOVE, NO_FILE);
+    uint64_t from = call->args[0], size = wd_page_up(call->args[1]), to = (uint64_t)call->result;
+    uint64_t new_size = wd_page_up(call->args[2]), kept = size < new_size ? size : new_size;
+    int err = pass_unmap(files, call, from + kept, size - kept);
+
+    if (!err && to != from)
+        err = pass_unmap(files, call, to, new_size);
+    transfer.address = from;
+    transfer.size = kept;
+    transfer.to_address = to;
+    transfer.count = new_size;
+    return err ? err : transfer_add(files, &transfer);
 }
 
 /* Where the call began whose offset is in memory, where it left the one after its end. */
@@ -584,7 +645,8 @@ static int pass_through(struct slc_files *files, struct table *table, const stru
     transfer.offset = to_at ? offset_given(call, to_at) : SLC_OFFSET_UNKNOWN;
     if (!to_at || transfer.offset != SLC_OFFSET_UNKNOWN)
         transfer.offset = pass_position(file, true, size, transfer.offset);
-    return transfer_add(files, &transfer);
+    err = transfer_add(files, &transfer);
+    return err ? err : pass_shown(files, call, index);
 }
 
 static int pass_hole(struct slc_files *files, struct table *table, const struct call *call)
@@ -785,6 +847,8 @@ static int pass_call(struct slc_files *files, struct table *table, const struct 
         return pass_stat(files, table, call, a[1]);
     case SYS_newfstatat:
         return a[3] & AT_EMPTY_PATH ? pass_stat(files, table, call, a[2]) : 0;
+    case SYS_statx:
+        return pass_statx(files, table, call);
     case SYS_ftruncate:
         return pass_ftruncate(files, table, call);
     case SYS_fallocate:
@@ -792,9 +856,9 @@ static int pass_call(struct slc_files *files, struct table *table, const struct 
     case SYS_mmap:
         return pass_map(files, table, call);
     case SYS_munmap:
+        return pass_unmap(files, call, a[0], a[1]);
     case SYS_mremap:
-    case SYS_shmdt:
-        return pass_unmap(files, call);
+        return pass_remap(files, call);
     case SYS_recvmmsg:
     case SYS_sendmmsg:
         return pass_messages(files, table, call);

@@ -4,8 +4,8 @@
  * system calls. open and kin, dup and kin, fcntl, close, pipes and pairs of sockets; positions by
  * lseek, ftruncate, O_APPEND and O_TRUNC; tables of descriptors of children by vfork are their own.
  *
- * Not seen: what other processes do to a file, writes through shared mappings, descriptors that
- * come or go in messages. How long a file was before the run is known only if something told the
+ * Not seen: what other processes do to a file, stores to shared mappings, descriptors that come or
+ * go in messages. How long a file was before the run is known only if something told the
  * program (fstat, lseek); where that is not so, positions after O_APPEND are not known.
  */
 #ifndef SLICER_DESCRIPTORS_H
@@ -36,6 +36,11 @@ enum slc_transfer_kind {
     /* relative paths mean something else from now on: they begin at the path at `address`, or at
      * `file`; unknown if it has neither */
     SLC_TRANSFER_CHDIR,
+    /* shared mappings show `size` bytes of the file at `address`, which the call of the WRITE or
+     * PASS before it put there */
+    SLC_TRANSFER_SHOW,
+    SLC_TRANSFER_MOVE, /* the mapping of `size` bytes at `address` is at `to_address`, as large as
+                        * `count` */
 };
 
 /* How the bytes lie in memory. */
@@ -97,6 +102,8 @@ struct slc_file {
     uint64_t path_address; /* 0: has none */
     uint32_t directory;    /* that the path is relative to; SLC_NO_FILE: the current one */
     bool is_new;           /* there was no file of that name */
+    bool has_inode;        /* it is a regular file, and fstat or statx said which: */
+    uint64_t device, inode;
     uint32_t reads_fifo, writes_fifo; /* SLC_NO_FIFO */
 };
 uint32_t slc_files_count(const struct slc_files *files);

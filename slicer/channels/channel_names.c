@@ -2,6 +2,7 @@
 #include "slicer/channels/channel_names.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,32 +68,6 @@ const char *slc_paths_find(const struct slc_path *paths, size_t count, wetdbg_ti
     return NULL;
 }
 
-char *slc_path_join(const char *base, const char *path)
-{
-    size_t room = strlen(base) + strlen(path) + 2, length = 0;
-    char *joined = malloc(room);
-
-    if (!joined)
-        return NULL;
-    if (*path != '/') {
-        length = strlen(base);
-        memcpy(joined, base, length);
-    }
-    while (*path) {
-        size_t part = strcspn(path, "/");
-        if (*path == '/' || (part == 1 && *path == '.')) {
-            path++;
-            continue;
-        }
-        joined[length++] = '/';
-        memcpy(joined + length, path, part);
-        length += part;
-        path += part;
-    }
-    joined[length] = 0;
-    return joined;
-}
-
 /* ---- symbolic links ---- */
 
 #define FOLLOWED_MAX 40 /* as Linux does */
@@ -116,61 +91,120 @@ struct slc_symlink *slc_symlinks_find(const struct slc_symlinks *links, const ch
 void slc_symlinks_remove(struct slc_symlinks *links, struct slc_symlink *link)
 {
     free(link->path);
-    free(link->target);
+    free(link->text);
     *link = links->list[--links->count];
 }
 
 int slc_symlinks_add(struct slc_symlinks *links, const char *path, const char *text)
 {
     struct slc_symlink *before = slc_symlinks_find(links, path);
-    const char *last = strrchr(path, '/');
-    char *directory = last ? strndup(path, (size_t)(last - path)) : strdup("");
-    struct slc_symlink link = {.path = strdup(path)};
+    struct slc_symlink link = {.path = strdup(path), .text = strdup(text)};
 
     if (before)
         slc_symlinks_remove(links, before);
-    link.target = directory ? slc_path_join(directory, text) : NULL;
-    free(directory);
-    if (!link.path || !link.target || wd_grow(links->list, links->capacity, links->count + 1)) {
+    if (!link.path || !link.text || wd_grow(links->list, links->capacity, links->count + 1)) {
         free(link.path);
-        free(link.target);
+        free(link.text);
         return -ENOMEM;
     }
     links->list[links->count++] = link;
     return 0;
 }
 
-/* The link that the first parts of a path are, and how many bytes these have. */
-static const struct slc_symlink *link_in(const struct slc_symlinks *links, const char *path,
-                                         bool follows_last, size_t *bytes)
+/* ---- where paths lead ---- */
+
+/* On the way along a path: where it has come to, and what is left of it. */
+struct way {
+    char *at, *left;
+    size_t room; /* of `at` */
+};
+
+static void go_up(struct way *way)
 {
-    for (size_t i = 0; i < links->count; i++) {
-        *bytes = strlen(links->list[i].path);
-        if (strncmp(path, links->list[i].path, *bytes) == 0 &&
-            (path[*bytes] == '/' || (path[*bytes] == 0 && follows_last)))
-            return &links->list[i];
-    }
-    return NULL;
+    char *last = strrchr(way->at, '/');
+    bool is_unknown = !last && *way->at;
+
+    if (last && strcmp(last, "/..") != 0)
+        *last = '\0';
+    else if (last || is_unknown)
+        strcat(way->at, "/..");
 }
 
-int slc_symlinks_follow(const struct slc_symlinks *links, char **path, bool follows_last)
+/* The rest of a path, in which a link stands first: `at` is where that is. */
+static int follow_link(struct way *way, const char *text, const char *rest)
+{
+    size_t bytes = strlen(text) + strlen(rest) + 2;
+    char *left = malloc(bytes), *at = realloc(way->at, way->room + bytes);
+
+    if (at)
+        way->at = at;
+    if (!left || !at) {
+        free(left);
+        return -ENOMEM;
+    }
+    way->room += bytes;
+    snprintf(left, bytes, "%s/%s", text, rest);
+    free(way->left);
+    way->left = left;
+    if (*text == '/')
+        *way->at = '\0';
+    else
+        go_up(way);
+    return 0;
+}
+
+/* Goes along what is left, up to its end or a link that is followed. */
+static const struct slc_symlink *go_on(struct way *way, const struct slc_symlinks *links,
+                                       bool follows_last, const char **rest)
 {
     const struct slc_symlink *link;
-    size_t bytes;
+    const char *part = way->left;
+    size_t length;
 
-    for (unsigned i = 0; i < FOLLOWED_MAX; i++) {
-        link = link_in(links, *path, follows_last, &bytes);
-        if (!link)
-            return 0;
-        char *joined = malloc(strlen(link->target) + strlen(*path + bytes) + 1);
-        if (!joined)
-            return -ENOMEM;
-        strcpy(joined, link->target);
-        strcat(joined, *path + bytes);
-        free(*path);
-        *path = joined;
+    for (;; part += length) {
+        part += strspn(part, "/");
+        length = strcspn(part, "/");
+        if (length == 0)
+            return NULL;
+        if (length == 1 && *part == '.')
+            continue;
+        if (length == 2 && strncmp(part, "..", 2) == 0) {
+            go_up(way);
+            continue;
+        }
+        strcat(way->at, "/");
+        strncat(way->at, part, length);
+        *rest = part + length + strspn(part + length, "/");
+        link = **rest || follows_last ? slc_symlinks_find(links, way->at) : NULL;
+        if (link)
+            return link;
     }
-    return 0;
+}
+
+char *slc_path_resolve(const struct slc_symlinks *links, const char *base, const char *path,
+                       bool follows_last)
+{
+    /* Each part comes with a slash, ".." perhaps with another one. */
+    struct way way = {.left = strdup(path), .room = strlen(base) + 2 * strlen(path) + 2};
+    const struct slc_symlink *link;
+    const char *rest;
+    int err = 0;
+
+    way.at = malloc(way.room);
+    if (way.at)
+        strcpy(way.at, *path == '/' ? "" : base);
+    for (unsigned i = 0; way.at && way.left && !err; i++) {
+        link = go_on(&way, links, follows_last, &rest);
+        if (!link || i == FOLLOWED_MAX)
+            break;
+        err = follow_link(&way, link->text, rest);
+    }
+    if (err || !way.left) {
+        free(way.at);
+        way.at = NULL;
+    }
+    free(way.left);
+    return way.at;
 }
 
 /* ---- what is what ---- */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which files paths name, as far as the run's own calls tell: two paths are one file if they are
- * the same text, or a link or a rename made them so. Symbolic links are followed if the run made
- * them. No recording has the paths that calls were
- * given, so intervals are run for them.
+ * Which files paths name, as far as the run's own calls tell: two paths are one file if they lead
+ * to the same place, or a link or a rename made them so. Symbolic links are followed if the run
+ * made them. No recording has the paths that calls were given, so intervals are run for them.
  */
 #ifndef SLICER_CHANNELS_CHANNEL_NAMES_H
 #define SLICER_CHANNELS_CHANNEL_NAMES_H
+
+#include <stdbool.h>
 
 #include "common/hash.h"
 #include "wet/intervals.h"
@@ -28,26 +29,29 @@ int slc_paths_read(struct wetdbg *wet, struct slc_path *paths, size_t count);
 const char *slc_paths_find(const struct slc_path *paths, size_t count, wetdbg_time time,
                            uint64_t address);
 
-/* `path`, seen from the directory `base`, without "." and doubled slashes; for the caller to free,
- * NULL if memory is short. */
-char *slc_path_join(const char *base, const char *path);
-
-/* Symbolic links. Embedded by their holder; all zero is none. */
+/* Symbolic links: what was written into them. Embedded by their holder; all zero is none. */
 struct slc_symlinks {
     struct slc_symlink {
-        char *path, *target;
+        char *path, *text;
     } * list;
     size_t count, capacity;
 };
 void slc_symlinks_fini(struct slc_symlinks *links);
-/* Notes that `path` leads to `text`, which may be relative to its directory. 0 or -ENOMEM. */
+/* Notes that `path` leads to `text`. 0 or -ENOMEM. */
 int slc_symlinks_add(struct slc_symlinks *links, const char *path, const char *text);
 /* The link that a path is; NULL if it is none. Borrowed until the links change. */
 struct slc_symlink *slc_symlinks_find(const struct slc_symlinks *links, const char *path);
 void slc_symlinks_remove(struct slc_symlinks *links, struct slc_symlink *link);
-/* Replaces *path by where its links lead, that of its last part only if `follows_last`. Of links in
- * a circle some are followed. 0 or -ENOMEM. */
-int slc_symlinks_follow(const struct slc_symlinks *links, char **path, bool follows_last);
+
+/*
+ * Where `path` leads, seen from the directory `base`: a path without ".", ".." and links, as the
+ * kernel goes from part to part (path_resolution(7)); a link that is its last part is followed only
+ * if `follows_last`. Of links in a circle some are followed. A base that does not begin with a
+ * slash stands for a directory that nobody knows: ".." of that stays. For the caller to free, NULL
+ * if memory is short.
+ */
+char *slc_path_resolve(const struct slc_symlinks *links, const char *base, const char *path,
+                       bool follows_last);
 
 /* What is what now. Embedded by its holder; all zero is empty. */
 struct slc_names {

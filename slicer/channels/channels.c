@@ -29,7 +29,13 @@ bool slc_transfer_sends(const struct slc_transfer *transfer)
 static bool receives(const struct slc_transfer *transfer)
 {
     return transfer->kind == SLC_TRANSFER_READ || transfer->kind == SLC_TRANSFER_MAP ||
-           transfer->kind == SLC_TRANSFER_PASS;
+           transfer->kind == SLC_TRANSFER_PASS || transfer->kind == SLC_TRANSFER_SHOW;
+}
+
+/* Whether other descriptors may stand for the same file. */
+static bool may_be_another(const struct slc_file *file)
+{
+    return file->kind == SLC_FILE_PATH || file->has_inode;
 }
 
 /* Notes when something was first put into a file of a path, and who writes descriptors. */
@@ -41,7 +47,7 @@ static void note_sender(struct slc_channels *channels, const struct slc_transfer
         return;
     const struct slc_file *file = slc_files_get(channels->files, transfer->file);
     channels->is_written[transfer->file] = true;
-    if (file->kind == SLC_FILE_PATH && transfer->ended < channels->first_named)
+    if (may_be_another(file) && transfer->ended < channels->first_named)
         channels->first_named = transfer->ended;
     if (file->writes_fifo != SLC_NO_FIFO)
         channels->is_sent[file->writes_fifo] = true;
@@ -52,12 +58,12 @@ static void note_receiver(struct slc_channels *channels, const struct slc_transf
 {
     uint32_t index = transfer->kind == SLC_TRANSFER_PASS ? transfer->from_file : transfer->file;
 
-    if (!receives(transfer))
+    if (!receives(transfer) || transfer->kind == SLC_TRANSFER_SHOW)
         return;
     const struct slc_file *file = slc_files_get(channels->files, index);
     channels->is_read[index] = true;
     channels->is_shared |= transfer->kind == SLC_TRANSFER_MAP && transfer->is_shared;
-    if (file->kind == SLC_FILE_PATH && transfer->ended > channels->last_named)
+    if (may_be_another(file) && transfer->ended > channels->last_named)
         channels->last_named = transfer->ended;
     if (file->reads_fifo != SLC_NO_FIFO)
         channels->is_taken[file->reads_fifo] = true;
@@ -191,10 +197,12 @@ static bool may_receive(const struct slc_channels *channels, const struct slc_tr
     uint32_t index = transfer->kind == SLC_TRANSFER_PASS ? transfer->from_file : transfer->file;
     const struct slc_file *file = slc_files_get(channels->files, index);
 
+    if (transfer->kind == SLC_TRANSFER_SHOW)
+        return channels->is_shared;
     if (file->reads_fifo != SLC_NO_FIFO)
         return channels->is_sent[file->reads_fifo];
     return channels->is_written[index] ||
-           (file->kind == SLC_FILE_PATH && channels->first_named < transfer->ended);
+           (may_be_another(file) && channels->first_named < transfer->ended);
 }
 
 /* The first call from `at` in the sequence on that belongs to the event and has links. */
@@ -266,7 +274,7 @@ bool slc_channels_may_return(const struct slc_channels *channels, uint32_t sende
     if (file->writes_fifo != SLC_NO_FIFO)
         return channels->is_taken[file->writes_fifo];
     return channels->is_read[transfer->file] ||
-           (file->kind == SLC_FILE_PATH && channels->last_named > transfer->ended);
+           (may_be_another(file) && channels->last_named > transfer->ended);
 }
 
 bool slc_channels_shares(const struct slc_channels *channels)

@@ -7,10 +7,14 @@
  *                            │    ▲
  *                            └────┘ splice, sendfile, copy_file_range, tee
  *
+ * A file that a shared mapping shows is that memory, for as long: who reads it gets what is there,
+ * and who writes it writes there.
+ *
  * Made from the run's events in one pass, without running an instruction; only for paths, for lists
  * of buffers and for the bytes that were sent intervals are run, when somebody asks. Files are the
- * same if the run's calls say so (slicer/channels/channel_names.h); where in a file a call was,
- * slicer/descriptors.h tells. Pipes and pairs hand bytes on in the order in which calls ended.
+ * same if the run's calls say so, by paths (slicer/channels/channel_names.h) or by device and
+ * inode; where in a file a call was, slicer/descriptors.h tells. Pipes and pairs hand bytes on in
+ * the order in which calls ended.
  *
  * A file may be written by others, a pipe used by a child of which there is no trace: what a call
  * delivered came from a sender only if the sender had the same byte in its buffer, which who

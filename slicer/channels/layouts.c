@@ -166,7 +166,7 @@ static bool is_sent_on(struct slc_channels *channels, uint32_t number)
     const struct slc_receipt *list;
     size_t count = 0;
 
-    return slc_transfer_sends(&channels->list[number]) &&
+    return channels->first_links && slc_transfer_sends(&channels->list[number]) &&
            slc_channels_receipts(channels, number, &list, &count) == 0 && count > 0;
 }
 

@@ -15,6 +15,7 @@
 
 #include "common/array.h"
 #include "common/bisect.h"
+#include "common/page.h"
 #include "slicer/channels/channel_names.h"
 #include "slicer/channels/channels_priv.h"
 #include "slicer/channels/contents.h"
@@ -47,9 +48,14 @@ struct linker {
     char *current; /* directory; NULL: not known */
     struct slc_path *paths;
     size_t path_count;
-    uint32_t *objects; /* by file */
-    uint64_t *ends;    /* by object: the file's length, or SLC_OFFSET_UNKNOWN */
-    size_t end_capacity;
+    uint32_t *objects;   /* by file */
+    uint32_t *inodes;    /* by file: the first one that has its inode; SLC_NO_FILE: not told */
+    uint32_t *of_inodes; /* by such a file: the inode's object now */
+    struct state {
+        uint64_t end;   /* the file's length, or SLC_OFFSET_UNKNOWN */
+        uint32_t inode; /* as in `inodes` */
+    } * states;         /* by object */
+    size_t state_capacity;
     char **directories; /* by file: its path, once it is known */
     struct way *ways;   /* by fifo */
     struct mapping *mappings;
@@ -110,21 +116,83 @@ static int object_new(struct linker *linker, uint64_t end, uint32_t *object)
 {
     *object = slc_contents_object(&linker->contents);
     if (*object == SLC_NO_OBJECT ||
-        wd_grow(linker->ends, linker->end_capacity, (size_t)*object + 1))
+        wd_grow(linker->states, linker->state_capacity, (size_t)*object + 1))
         return -ENOMEM;
-    linker->ends[*object] = end;
+    linker->states[*object] = (struct state){end, SLC_NO_FILE};
     return 0;
 }
 
-/* The object of a file: of those without a path each has its own. */
+static int by_inode(const void *a, const void *b, void *arg)
+{
+    const struct slc_file *x = slc_files_get(arg, *(const uint32_t *)a);
+    const struct slc_file *y = slc_files_get(arg, *(const uint32_t *)b);
+
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    return x->inode < y->inode ? -1 : x->inode > y->inode;
+}
+
+/* Finds the files that are the same, as far as calls said which they are. */
+static void compare_inodes(struct linker *linker, uint32_t *sorted)
+{
+    struct slc_files *files = linker->channels->files;
+    uint32_t count = slc_files_count(files), told = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (slc_files_get(files, i)->has_inode)
+            sorted[told++] = i;
+    qsort_r(sorted, told, sizeof(*sorted), by_inode, files);
+    for (uint32_t i = 0; i < told; i++) {
+        const struct slc_file *is = slc_files_get(files, sorted[i]), *before;
+        before = i ? slc_files_get(files, sorted[i - 1]) : NULL;
+        bool is_same = before && before->device == is->device && before->inode == is->inode;
+        linker->inodes[sorted[i]] = is_same ? linker->inodes[sorted[i - 1]] : sorted[i];
+    }
+}
+
+/* Notes of a file that was opened, or is used, what it is. */
+static void set_object(struct linker *linker, uint32_t file, uint32_t object)
+{
+    uint32_t inode = linker->inodes[file];
+
+    linker->objects[file] = object;
+    if (inode == SLC_NO_FILE)
+        return;
+    linker->of_inodes[inode] = object;
+    linker->states[object].inode = inode;
+}
+
+/* The object that a file is by its inode; SLC_NO_OBJECT if that is not known, or nothing has been
+ * it yet. */
+static uint32_t object_of_inode(const struct linker *linker, uint32_t file)
+{
+    uint32_t inode = linker->inodes[file];
+
+    return inode == SLC_NO_FILE ? SLC_NO_OBJECT : linker->of_inodes[inode];
+}
+
+/* A name went: its inode may be another file's soon. */
+static void forget_inode(struct linker *linker, uint32_t object)
+{
+    uint32_t inode = object == SLC_NO_OBJECT ? SLC_NO_FILE : linker->states[object].inode;
+
+    if (inode != SLC_NO_FILE && linker->of_inodes[inode] == object)
+        linker->of_inodes[inode] = SLC_NO_OBJECT;
+}
+
+/* The object of a file: of those without a path or inode each has its own. */
 static int object_of(struct linker *linker, uint32_t file, uint32_t *object)
 {
     *object = linker->objects[file];
     if (*object != SLC_NO_OBJECT)
         return 0;
+    *object = object_of_inode(linker, file);
     bool is_empty = slc_files_get(linker->channels->files, file)->kind == SLC_FILE_MEMORY;
-    int err = object_new(linker, is_empty ? 0 : SLC_OFFSET_UNKNOWN, &linker->objects[file]);
-    *object = linker->objects[file];
+    int err = *object == SLC_NO_OBJECT
+                  ? object_new(linker, is_empty ? 0 : SLC_OFFSET_UNKNOWN, object)
+                  : 0;
+    if (!err)
+        set_object(linker, file, *object);
     return err;
 }
 
@@ -187,7 +255,7 @@ static int take_file(struct linker *linker, uint32_t receiver, uint32_t object, 
 static int put_file(struct linker *linker, uint32_t sender, uint32_t object,
                     const struct slc_transfer *transfer)
 {
-    uint64_t *end = &linker->ends[object], offset = transfer->offset;
+    uint64_t *end = &linker->states[object].end, offset = transfer->offset;
 
     if (transfer->is_append && *end != SLC_OFFSET_UNKNOWN)
         offset = *end;
@@ -405,9 +473,26 @@ static char *whole_path(const struct linker *linker, wetdbg_time time, uint64_t 
         snprintf(base, sizeof(base), "#%u", directory);
         known = linker->directories[directory];
     }
-    char *path = slc_path_join(known ? known : base, text);
-    *err = path ? slc_symlinks_follow(&linker->symlinks, &path, follows_last) : -ENOMEM;
+    char *path = slc_path_resolve(&linker->symlinks, known ? known : base, text, follows_last);
+    *err = path ? 0 : -ENOMEM;
     return path;
+}
+
+/* What a name stands for that was opened: `object` has what it stood for before. */
+static int open_object(struct linker *linker, uint32_t file, uint32_t *object)
+{
+    bool is_new = slc_files_get(linker->channels->files, file)->is_new;
+    uint32_t inode = linker->inodes[file], known = object_of_inode(linker, file);
+    uint32_t was = *object == SLC_NO_OBJECT ? SLC_NO_FILE : linker->states[*object].inode;
+    bool is_other = inode != SLC_NO_FILE && was != SLC_NO_FILE && inode != was;
+
+    if (!is_new && known != SLC_NO_OBJECT) {
+        *object = known;
+        return 0;
+    }
+    if (*object != SLC_NO_OBJECT && !is_new && !is_other)
+        return 0;
+    return object_new(linker, is_new ? 0 : SLC_OFFSET_UNKNOWN, object);
 }
 
 static int pass_name(struct linker *linker, const struct slc_transfer *transfer)
@@ -420,11 +505,10 @@ static int pass_name(struct linker *linker, const struct slc_transfer *transfer)
 
     if (path && !object)
         err = -ENOMEM;
-    if (object && !err) {
-        if (*object == SLC_NO_OBJECT || file->is_new)
-            err = object_new(linker, file->is_new ? 0 : SLC_OFFSET_UNKNOWN, object);
-        linker->objects[transfer->file] = *object;
-    }
+    if (object && !err)
+        err = open_object(linker, transfer->file, object);
+    if (object && !err)
+        set_object(linker, transfer->file, *object);
     free(linker->directories[transfer->file]);
     linker->directories[transfer->file] = path;
     return err;
@@ -443,6 +527,8 @@ static int rename_object(struct linker *linker, const char *from, const char *to
     if (!target)
         return -ENOMEM;
     uint32_t other = *target;
+    if (!is_exchange && other != moved)
+        forget_inode(linker, other);
     *target = moved;
     uint32_t *source = slc_names_object(&linker->names, from);
     if (!source)
@@ -453,15 +539,7 @@ static int rename_object(struct linker *linker, const char *from, const char *to
 
 #define EXCHANGE 2 /* a flag of renameat2 */
 
-static bool is_same_directory(const char *a, const char *b)
-{
-    const char *last_a = strrchr(a, '/'), *last_b = strrchr(b, '/');
-
-    return last_a && last_b && last_a - a == last_b - b && strncmp(a, b, (size_t)(last_a - a)) == 0;
-}
-
-/* A symbolic link that was renamed leads where it led. In another directory it may not, and is
- * forgotten. */
+/* A symbolic link that was renamed has the same text. */
 static int rename_symlink(struct linker *linker, const char *from, const char *to)
 {
     struct slc_symlink *replaced =
@@ -477,8 +555,6 @@ static int rename_symlink(struct linker *linker, const char *from, const char *t
         return -ENOMEM;
     free(moved->path);
     moved->path = path;
-    if (!is_same_directory(from, to))
-        slc_symlinks_remove(&linker->symlinks, moved);
     return 0;
 }
 
@@ -510,8 +586,10 @@ static int pass_unlink(struct linker *linker, const struct slc_transfer *transfe
 
     if (link)
         slc_symlinks_remove(&linker->symlinks, link);
-    if (object)
+    if (object) {
+        forget_inode(linker, *object);
         *object = SLC_NO_OBJECT;
+    }
     if (path && !object)
         err = -ENOMEM;
     free(path);
@@ -558,7 +636,7 @@ static int pass_cut(struct linker *linker, const struct slc_transfer *transfer)
         err = -ENOMEM;
     if (object && *object != SLC_NO_OBJECT) {
         slc_contents_cut(&linker->contents, *object, transfer->offset);
-        linker->ends[*object] = transfer->offset;
+        linker->states[*object].end = transfer->offset;
     }
     free(path);
     return err;
@@ -598,6 +676,18 @@ static int pass_unmap(struct linker *linker, uint32_t number, const struct slc_t
     return err;
 }
 
+static int mapping_add(struct linker *linker, struct mapping mapping)
+{
+    if (linker->mapping_count >= MAPPINGS_MAX || mapping.size == 0 ||
+        mapping.size >= SLC_SENT_MAX || mapping.offset + mapping.size < mapping.offset ||
+        mapping.address + mapping.size < mapping.address)
+        return 0;
+    if (wd_grow(linker->mappings, linker->mapping_capacity, linker->mapping_count + 1))
+        return -ENOMEM;
+    linker->mappings[linker->mapping_count++] = mapping;
+    return 0;
+}
+
 static int pass_map(struct linker *linker, uint32_t number, const struct slc_transfer *transfer)
 {
     uint32_t object;
@@ -605,16 +695,123 @@ static int pass_map(struct linker *linker, uint32_t number, const struct slc_tra
 
     if (!err)
         err = take_file(linker, number, object, transfer->offset, transfer->size);
-    if (err || !transfer->is_shared || transfer->size >= SLC_SENT_MAX ||
-        linker->mapping_count >= MAPPINGS_MAX ||
-        transfer->offset + transfer->size < transfer->offset ||
-        transfer->address + transfer->size < transfer->address)
+    if (err || !transfer->is_shared || transfer->size >= SLC_SENT_MAX)
         return err;
-    if (wd_grow(linker->mappings, linker->mapping_capacity, linker->mapping_count + 1))
-        return -ENOMEM;
-    linker->mappings[linker->mapping_count++] =
-        (struct mapping){transfer->address, transfer->size, transfer->offset, object};
+    return mapping_add(linker, (struct mapping){transfer->address, wd_page_up(transfer->size),
+                                                transfer->offset, object});
+}
+
+/* Makes two mappings of one that goes across an address. */
+static int mapping_split(struct linker *linker, uint64_t address)
+{
+    for (size_t i = 0; i < linker->mapping_count; i++) {
+        struct mapping *is = &linker->mappings[i];
+        uint64_t kept = address - is->address;
+        if (address <= is->address || kept >= is->size)
+            continue;
+        const struct mapping rest = {address, is->size - kept, is->offset + kept, is->object};
+        is->size = kept;
+        return mapping_add(linker, rest);
+    }
     return 0;
+}
+
+/* mremap. What the mapping gets at its end shows more of the file. */
+static int pass_move(struct linker *linker, const struct slc_transfer *transfer)
+{
+    uint64_t start = transfer->address, end = start + transfer->size;
+    uint64_t more = transfer->count - transfer->size;
+    int err = end < start ? 0 : mapping_split(linker, start);
+
+    if (!err)
+        err = mapping_split(linker, end);
+    for (size_t i = 0; i < linker->mapping_count && !err; i++) {
+        struct mapping *is = &linker->mappings[i];
+        if (is->address < start || is->address >= end)
+            continue;
+        if (is->address + is->size == end && transfer->count > transfer->size)
+            is->size += more < SLC_SENT_MAX ? more : 0;
+        is->address += transfer->to_address - start;
+    }
+    return err;
+}
+
+/* ---- what mappings show of calls ---- */
+
+/* Some bytes of a file that memory shows, byte `offset` of a transfer and those behind it: they are
+ * what a call sent from its byte `from` on. */
+struct shown {
+    uint32_t number, sender;
+    uint64_t offset, from, size;
+};
+
+static int show_sent(struct linker *linker, const struct shown *shown)
+{
+    struct slc_buffers buffers;
+    uint64_t before = 0;
+    int err = slc_channels_buffers(linker->channels, shown->sender, &buffers);
+
+    for (size_t i = 0; i < buffers.count && !err; before += buffers.spans[i++].size) {
+        uint64_t from = shown->from > before ? shown->from : before;
+        uint64_t end = shown->from + shown->size, behind = before + buffers.spans[i].size;
+        if (end > behind)
+            end = behind;
+        if (from < end)
+            err = link_add(linker, shown->number,
+                           (struct slc_link){shown->offset + (from - shown->from), end - from,
+                                             buffers.spans[i].address + (from - before),
+                                             SLC_NO_CALL});
+    }
+    return err;
+}
+
+/* What went from descriptor to descriptor has links of its own, just before those of what shows
+ * it. */
+static int show_passed(struct linker *linker, const struct shown *shown)
+{
+    size_t last = linker->found_count, first = last;
+    int err = 0;
+
+    while (first && linker->receivers[first - 1] >= shown->sender)
+        first--;
+    for (size_t i = first; i < last && !err; i++) {
+        const struct slc_link is = linker->found[i];
+        uint64_t from = shown->from > is.offset ? shown->from : is.offset;
+        uint64_t end = shown->from + shown->size;
+        if (end > is.offset + is.size)
+            end = is.offset + is.size;
+        if (linker->receivers[i] == shown->sender && from < end)
+            err = link_add(linker, shown->number,
+                           (struct slc_link){shown->offset + (from - shown->from), end - from,
+                                             is.from + (from - is.offset), is.sender});
+    }
+    return err;
+}
+
+/* Links what shared mappings show of a call to where the same call had it from. */
+static int pass_show(struct linker *linker, uint32_t number, const struct slc_transfer *transfer)
+{
+    const struct slc_transfer *list = linker->channels->list;
+    const struct mapping *mapping = NULL;
+    struct slc_extent extent;
+    uint64_t at;
+    int err = 0;
+
+    for (size_t i = 0; i < linker->mapping_count && !mapping; i++)
+        if (transfer->address - linker->mappings[i].address < linker->mappings[i].size)
+            mapping = &linker->mappings[i];
+    if (!mapping)
+        return 0;
+    uint64_t base = mapping->offset + (transfer->address - mapping->address), offset = base;
+    while (!err && slc_contents_next(&linker->contents, mapping->object, offset,
+                                     base + transfer->size, &at, &extent)) {
+        const struct shown shown = {number, extent.sender, at - base, extent.from, extent.end};
+        if (list[extent.sender].time == transfer->time)
+            err = list[extent.sender].kind == SLC_TRANSFER_PASS ? show_passed(linker, &shown)
+                                                                : show_sent(linker, &shown);
+        offset = at + extent.end;
+    }
+    return err;
 }
 
 /* ---- all calls ---- */
@@ -651,7 +848,7 @@ static int cut(struct linker *linker, const struct slc_transfer *transfer)
         return err;
     bool is_hole = transfer->kind == SLC_TRANSFER_HOLE;
     slc_contents_cut(&linker->contents, object, is_hole ? 0 : transfer->offset);
-    linker->ends[object] = is_hole ? SLC_OFFSET_UNKNOWN : transfer->offset;
+    linker->states[object].end = is_hole ? SLC_OFFSET_UNKNOWN : transfer->offset;
     return 0;
 }
 
@@ -688,6 +885,10 @@ static int pass(struct linker *linker, uint32_t number)
         return pass_cut(linker, transfer);
     case SLC_TRANSFER_CHDIR:
         return pass_chdir(linker, transfer);
+    case SLC_TRANSFER_SHOW:
+        return pass_show(linker, number, transfer);
+    case SLC_TRANSFER_MOVE:
+        return pass_move(linker, transfer);
     }
     return 0;
 }
@@ -697,13 +898,23 @@ static int linker_init(struct linker *linker)
     const struct slc_channels *channels = linker->channels;
     size_t files = slc_files_count(channels->files) + 1;
 
+    uint32_t *sorted = malloc(files * sizeof(*sorted));
+
     linker->objects = malloc(files * sizeof(*linker->objects));
+    linker->inodes = malloc(files * sizeof(*linker->inodes));
+    linker->of_inodes = malloc(files * sizeof(*linker->of_inodes));
     linker->directories = calloc(files, sizeof(*linker->directories));
     linker->ways = calloc(slc_files_fifo_count(channels->files) + 1, sizeof(*linker->ways));
-    if (!linker->objects || !linker->directories || !linker->ways)
-        return -ENOMEM;
-    memset(linker->objects, 0xff, files * sizeof(*linker->objects));
-    return 0;
+    bool is_whole = sorted && linker->objects && linker->inodes && linker->of_inodes &&
+                    linker->directories && linker->ways;
+    if (is_whole) {
+        memset(linker->objects, 0xff, files * sizeof(*linker->objects));
+        memset(linker->inodes, 0xff, files * sizeof(*linker->inodes));
+        memset(linker->of_inodes, 0xff, files * sizeof(*linker->of_inodes));
+        compare_inodes(linker, sorted);
+    }
+    free(sorted);
+    return is_whole ? 0 : -ENOMEM;
 }
 
 static void linker_fini(struct linker *linker)
@@ -722,7 +933,9 @@ static void linker_fini(struct linker *linker)
     free(linker->current);
     free(linker->paths);
     free(linker->objects);
-    free(linker->ends);
+    free(linker->inodes);
+    free(linker->of_inodes);
+    free(linker->states);
     free(linker->directories);
     free(linker->ways);
     free(linker->mappings);

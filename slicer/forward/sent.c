@@ -210,6 +210,9 @@ struct delivery {
     const struct slc_transfer *transfer;
     struct slc_buffers buffers;
     struct slc_sight sight; /* of all that it delivered */
+    /* How the call is marked that put something of its buffer into a file, because the buffer's
+     * address is. */
+    const struct slc_want *sent;
     struct slc_delivered *to;
     struct slc_delivered places; /* of what it put into another descriptor */
 };
@@ -321,6 +324,19 @@ static int receive_from(struct delivery *delivery, uint64_t offset, const struct
     return err;
 }
 
+/* What mappings show of a call's buffer, if something marked said where that is: all of it. */
+static int receive_whole(struct delivery *delivery, uint64_t offset,
+                         const struct slc_source *source)
+{
+    int err = 0;
+
+    for (uint64_t i = 0; i < source->size && !err; i++) {
+        const struct slc_source byte = {source->kind, source->at + i, 1};
+        err = receive_byte(delivery, offset + i, &byte, delivery->sent);
+    }
+    return err;
+}
+
 static int receive(struct delivery *delivery)
 {
     struct slc_source source;
@@ -328,13 +344,16 @@ static int receive(struct delivery *delivery)
     int err = 0;
 
     delivery->transfer = slc_channels_call(delivery->channels, delivery->receiver);
+    bool is_whole =
+        delivery->transfer->kind == SLC_TRANSFER_SHOW && delivery->sent->distance != SLC_NOT_WANTED;
     if (delivery->transfer->kind != SLC_TRANSFER_PASS)
         err = slc_channels_buffers(delivery->channels, delivery->receiver, &delivery->buffers);
     for (uint64_t at = 0; at < delivery->transfer->size && !err; at += size) {
         uint64_t left = delivery->transfer->size - at;
         slc_channels_source(delivery->channels, delivery->receiver, at, &source);
         size = source.size = source.size < left ? source.size : left;
-        err = receive_from(delivery, at, &source);
+        err = is_whole && source.kind == SLC_SOURCE_MEMORY ? receive_whole(delivery, at, &source)
+                                                           : receive_from(delivery, at, &source);
     }
     return err;
 }
@@ -398,8 +417,10 @@ int slc_fwd_receive(struct slc_forward *fwd, struct slc_fwd_task *task, size_t i
     struct delivery delivery = {.fwd = fwd,
                                 .entry = fwd->interval->events[index].entry,
                                 .sight = slc_no_sight(),
+                                .sent = &task->call.sent,
                                 .to = delivered};
-    bool is_marked = fwd->memory.word_count || fwd->sent.marks.word_count;
+    bool is_marked = fwd->memory.word_count || fwd->sent.marks.word_count ||
+                     task->call.sent.distance != SLC_NOT_WANTED;
 
     fwd->sent.event = delivery.entry->frame + 1;
     if (!fwd->follows_data || !is_marked || task->call.is_passed_by)

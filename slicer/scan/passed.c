@@ -160,6 +160,8 @@ static int receive_byte(struct slc_task *task, struct delivery *delivery, uint64
     int err = carried.is_place ? find_value(delivery, address, offset, &carried) : 0;
     if (err || (carried.is_place && !carried.has_value))
         return err; /* who knows */
+    if (delivery->transfer->kind == SLC_TRANSFER_SHOW && !carried.is_place)
+        task->call_sent = true; /* out of its buffer */
     return carry(task, carried);
 }
 

@@ -20,17 +20,15 @@ uint32_t *brute_map_at(struct map *map, uint64_t key)
         map->count = 0;
         for (size_t i = 0; i < old.capacity; i++)
             if (old.values[i])
-                *brute_map_at(map, old.keys[i]) = old.values[i];
+                *brute_map_at(map, old.keys[i] - 1) = old.values[i];
         free(old.keys);
         free(old.values);
     }
     size_t i = (key * 0x9e3779b97f4a7c15u >> 20) & (map->capacity - 1);
-    while (map->values[i] && map->keys[i] != key)
+    while (map->keys[i] && map->keys[i] != key + 1)
         i = (i + 1) & (map->capacity - 1);
-    if (!map->values[i]) {
-        map->keys[i] = key;
-        map->count++; /* every caller that asks may set it; an over-count does no harm */
-    }
+    map->count += !map->keys[i];
+    map->keys[i] = key + 1;
     return &map->values[i];
 }
 
@@ -39,7 +37,7 @@ uint32_t brute_map_get(const struct map *map, uint64_t key)
     if (!map->capacity)
         return 0;
     size_t i = (key * 0x9e3779b97f4a7c15u >> 20) & (map->capacity - 1);
-    while (map->values[i] && map->keys[i] != key)
+    while (map->keys[i] && map->keys[i] != key + 1)
         i = (i + 1) & (map->capacity - 1);
     return map->values[i];
 }
@@ -623,7 +621,8 @@ static void copied(struct brute *b, const struct fake_happening *h)
     pass_taken(b, h);
 }
 
-/* The mapping's bytes are the call's, as FAKE_WRITE has it, and the file's. */
+/* The mapping's bytes are the call's, as FAKE_WRITE has it, and the file's; calls that write the
+ * file later write them, too. */
 static void shown(struct brute *b, const struct fake_happening *h)
 {
     taken(b, h);
@@ -634,23 +633,36 @@ static void shown(struct brute *b, const struct fake_happening *h)
     PUSH(b->shown, shown);
 }
 
-/* Whole mappings go. */
+/* A mapping goes, or the part of it that lies there. */
 static void hidden(struct brute *b, const struct fake_happening *h)
 {
-    size_t kept = 0;
+    size_t count = b->shown.count, kept = 0;
 
+    for (size_t i = 0; i < count; i++) {
+        struct shown is = b->shown.at[i];
+        uint64_t end = is.address + is.size, behind = h->address + h->size;
+        if (is.address >= behind || end <= h->address)
+            continue;
+        b->shown.at[i].size = is.address < h->address ? h->address - is.address : 0;
+        if (end > behind) {
+            struct shown rest = {behind, end - behind, is.object,
+                                 is.offset + (behind - is.address)};
+            PUSH(b->shown, rest);
+        }
+    }
     for (size_t i = 0; i < b->shown.count; i++)
-        if (b->shown.at[i].address - h->address >= h->size)
+        if (b->shown.at[i].size)
             b->shown.at[kept++] = b->shown.at[i];
     b->shown.count = kept;
 }
 
 static void cut(struct brute *b, const struct fake_happening *h)
 {
+    uint64_t first = FILE_KEY(h->to.object, h->to.offset);
+
     for (size_t i = 0; i < b->memory.capacity && h->to.object != UINT32_MAX; i++)
-        if (b->memory.values[i] && b->memory.keys[i] >> 44 == FILE_KEY(h->to.object, 0) >> 44 &&
-            b->memory.keys[i] >= FILE_KEY(h->to.object, h->to.offset))
-            *brute_map_at(&b->memory, b->memory.keys[i]) = 0;
+        if (b->memory.keys[i] > first && b->memory.keys[i] - 1 < FILE_KEY(h->to.object + 1, 0))
+            b->memory.values[i] = 0;
 }
 
 static void happen(struct brute *b, const struct fake_happening *h)

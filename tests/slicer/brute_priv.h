@@ -9,7 +9,7 @@
 
 /* A map from u64 to u32. */
 struct map {
-    uint64_t *keys;
+    uint64_t *keys;         /* + 1; 0: free. What was set to 0 keeps its place */
     uint32_t *values;       /* 0: absent */
     size_t capacity, count; /* a capacity is 0 or a power of two */
 };

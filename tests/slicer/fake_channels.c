@@ -227,6 +227,56 @@ static void happen(struct wetdbg *wet, enum fake_kind kind, uint32_t slot, wetdb
     PUSH(wet->happenings, is);
 }
 
+/* ---- shared mappings ---- */
+
+static void show(struct wetdbg *wet, struct fake_mapping mapping)
+{
+    if (mapping.size)
+        PUSH(wet->shown, mapping);
+}
+
+static void hide(struct wetdbg *wet, uint64_t address, uint64_t size)
+{
+    size_t count = wet->shown.count;
+
+    for (size_t i = 0; i < count; i++) {
+        struct fake_mapping is = wet->shown.at[i];
+        uint64_t from = is.address > address ? is.address : address;
+        uint64_t end = is.address + is.size;
+        uint64_t to = end < address + size ? end : address + size;
+        if (from >= to)
+            continue;
+        wet->shown.at[i].size = from - is.address;
+        show(wet, (struct fake_mapping){to, end - to, is.offset + (to - is.address), is.object});
+    }
+}
+
+void fake_channels_hide(struct wetdbg *wet, uint32_t slot, wetdbg_time call, uint64_t address,
+                        uint64_t size)
+{
+    struct fake_passing passing = {.from = {.object = UINT32_MAX}};
+
+    happen(wet, FAKE_HIDDEN, slot, call, &passing, address, size);
+    hide(wet, address, size);
+}
+
+void fake_channels_show(struct wetdbg *wet, uint32_t slot, uint64_t result)
+{
+    const struct fake_end *to = &wet->tasks[slot].passing.to;
+
+    if (!wet->tasks[slot].passing.is_call || to->object == UINT32_MAX || result > -4096ULL)
+        return;
+    for (size_t i = 0; i < wet->shown.count; i++) {
+        const struct fake_mapping *is = &wet->shown.at[i];
+        uint64_t from = is->offset > to->offset ? is->offset : to->offset;
+        uint64_t end = is->offset + is->size;
+        if (end > to->offset + result)
+            end = to->offset + result;
+        if (is->object == to->object && from < end)
+            fake_push_memory(wet, is->address + (from - is->offset), end - from);
+    }
+}
+
 void fake_channels_enter(struct wetdbg *wet, uint32_t slot)
 {
     struct fake_task *task = &wet->tasks[slot];
@@ -234,6 +284,9 @@ void fake_channels_enter(struct wetdbg *wet, uint32_t slot)
     task->passing = passing_of(wet, &task->regs);
     find_ends(wet, &task->regs, &task->passing);
     task->passing.first = wet->happenings.count;
+    for (size_t i = 0; i < wet->shown.count && task->passing.is_call; i++)
+        if (wet->shown.at[i].object == task->passing.to.object)
+            fake_keep_undo(wet, wet->shown.at[i].address, wet->shown.at[i].size);
     /* Others may read what it sends before it comes back: how much that is, is filled in then. */
     for (unsigned i = 0; i < task->passing.span_count && task->passing.to.object != UINT32_MAX; i++)
         happen(wet, FAKE_SENT, slot, wet->steps.count, &task->passing,
@@ -295,7 +348,6 @@ static void keep_mapping(struct wetdbg *wet, uint32_t slot, wetdbg_time call,
 {
     struct fake_passing passing = {.from = {.object = UINT32_MAX}};
 
-    happen(wet, FAKE_HIDDEN, slot, call, &passing, address, r->rsi);
     if (!(r->r10 & MAP_ANONYMOUS))
         passing.from = end_of(wet, r->r8, false, r->r9);
     if (passing.from.object == UINT32_MAX)
@@ -303,6 +355,8 @@ static void keep_mapping(struct wetdbg *wet, uint32_t slot, wetdbg_time call,
     passing.to = passing.from;
     happen(wet, r->r10 & MAP_PRIVATE ? FAKE_TAKEN : FAKE_SHOWN, slot, call, &passing, address,
            r->rsi);
+    if (!(r->r10 & MAP_PRIVATE))
+        show(wet, (struct fake_mapping){address, r->rsi, passing.from.offset, passing.from.object});
 }
 
 void fake_channels_exit(struct wetdbg *wet, uint32_t slot, wetdbg_time call,
@@ -324,7 +378,7 @@ void fake_channels_exit(struct wetdbg *wet, uint32_t slot, wetdbg_time call,
         keep_mapping(wet, slot, call, before, result);
         break;
     case SYS_munmap:
-        happen(wet, FAKE_HIDDEN, slot, call, &passing, before->rdi, before->rsi);
+        fake_channels_hide(wet, slot, call, before->rdi, before->rsi);
         break;
     case SYS_ftruncate:
         passing.to = end_of(wet, before->rdi, true, before->rsi);

@@ -61,6 +61,12 @@ struct fake_task {
     struct fake_passing passing;
 };
 
+/* Memory that shows a file. */
+struct fake_mapping {
+    uint64_t address, size, offset;
+    uint32_t object;
+};
+
 struct wetdbg {
     pid_t pid;
     int memory;
@@ -74,6 +80,7 @@ struct wetdbg {
     VEC(uint8_t) undo_bytes;
     VEC(struct fake_happening) happenings;
     VEC(struct fake_object) objects;
+    VEC(struct fake_mapping) shown; /* as they are now */
     VEC(struct wetdbg_thread) threads;
     VEC(uint32_t) executors;                /* thread of each step */
     struct fake_task tasks[FAKE_TASKS_MAX]; /* by slot */
@@ -98,8 +105,17 @@ struct wetdbg {
 
 /* fake_channels.c: a call is about to be made; it has come back. */
 void fake_channels_enter(struct wetdbg *wet, uint32_t slot);
+/* Memory shows nothing any more. */
+void fake_channels_hide(struct wetdbg *wet, uint32_t slot, wetdbg_time call, uint64_t address,
+                        uint64_t size);
+/* What the call put into a file becomes ops where memory shows that. */
+void fake_channels_show(struct wetdbg *wet, uint32_t slot, uint64_t result);
 void fake_channels_exit(struct wetdbg *wet, uint32_t slot, wetdbg_time call,
                         const struct user_regs_struct *before, uint64_t result);
+
+/* fake_run.c: memory as it is now becomes an op; memory is kept as it is before this time. */
+void fake_push_memory(struct wetdbg *wet, uint64_t address, uint64_t size);
+void fake_keep_undo(struct wetdbg *wet, uint64_t address, uint64_t size);
 
 struct evq_regs fake_queue_regs(const struct user_regs_struct *regs);
 

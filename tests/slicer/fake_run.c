@@ -91,7 +91,7 @@ static uint64_t operand_address(const struct ins_mem *mem, const struct user_reg
     return mem->flags & INS_MEM_LINE ? at & ~UINT64_C(63) : at;
 }
 
-static void keep_undo(struct wetdbg *wet, uint64_t address, uint64_t size)
+void fake_keep_undo(struct wetdbg *wet, uint64_t address, uint64_t size)
 {
     if (size == 0)
         return;
@@ -205,7 +205,7 @@ static void begin_step(struct wetdbg *wet, uint32_t slot, struct code *code,
             address -= down && r->rcx ? (r->rcx - 1) * size : 0;
             size *= r->rcx;
         }
-        keep_undo(wet, address, size);
+        fake_keep_undo(wet, address, size);
     }
     if (code->info.flags & INS_IS_CMOV)
         PUSH(wet->slots, holds(code->info.condition, r->eflags));
@@ -417,8 +417,7 @@ static void happen_write(struct wetdbg *wet, uint32_t slot, wetdbg_time call, ui
     PUSH(wet->happenings, write);
 }
 
-/* Memory as it is now becomes an op. */
-static void push_memory(struct wetdbg *wet, uint64_t address, uint64_t size)
+void fake_push_memory(struct wetdbg *wet, uint64_t address, uint64_t size)
 {
     uint8_t *bytes = calloc(1, size);
 
@@ -496,7 +495,7 @@ static void keep_clone(struct wetdbg *wet, uint32_t slot, const struct user_regs
                               clone.flags & CLONE_CHILD_SETTID ? clone.child_tid : 0};
     for (unsigned i = 0; i < 2; i++)
         if (words[i]) {
-            push_memory(wet, words[i], 4);
+            fake_push_memory(wet, words[i], 4);
             happen_write(wet, slot, wet->steps.count, words[i], 4);
         }
     struct evq_regs queue = fake_queue_regs(&regs);
@@ -518,7 +517,7 @@ static void keep_thread_end(struct wetdbg *wet, uint32_t slot)
 
     size_t off = push_entry(wet, slot, EVQ_TASK_EXIT, 0, &none);
     if (task->cleared_tid) {
-        push_memory(wet, task->cleared_tid, 4);
+        fake_push_memory(wet, task->cleared_tid, 4);
         happen_write(wet, slot, wet->steps.count, task->cleared_tid, 4);
     }
     close_entry(wet, off);
@@ -565,11 +564,13 @@ static void keep_exit(struct wetdbg *wet, uint32_t slot, wetdbg_time call,
     size_t off = push_entry(wet, slot, EVQ_SYSCALL_EXIT, number, after);
     unsigned count = syscall_effects(wet, &in, after->rax, effects);
     for (unsigned i = 0; i < count; i++) {
-        push_memory(wet, effects[i].address, effects[i].size);
+        fake_push_memory(wet, effects[i].address, effects[i].size);
         happen_write(wet, slot, call, effects[i].address, effects[i].real);
     }
+    fake_channels_show(wet, slot, after->rax);
     if (number == SYS_mmap && after->rax < -4096ULL) {
         uint64_t size = (before->rsi + 4095) & ~4095ULL;
+        fake_channels_hide(wet, slot, call, after->rax, size);
         push_op(wet, EVQ_OP_MAP, after->rax, size, NULL, 0);
         happen_write(wet, slot, call, after->rax, size);
     }
@@ -629,7 +630,7 @@ static void keep_room_of_frame(struct wetdbg *wet, const struct fake_task *task)
 
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
         for (uint64_t off = ROOM_PIECE; ends[i] && off <= FRAME_ROOM; off += ROOM_PIECE)
-            keep_undo(wet, ends[i] - off, ROOM_PIECE);
+            fake_keep_undo(wet, ends[i] - off, ROOM_PIECE);
 }
 
 /* A signal with a handler: the thread stands at the handler's first instruction. `fault` or not. */
@@ -646,7 +647,7 @@ static void keep_call_of_handler(struct wetdbg *wet, uint32_t slot, int signal, 
     uint64_t size = fpstate + (uint32_t)peek(wet, fpstate + FPSTATE_SIZE_OFF) - at->rsp;
     struct evq_regs queue = fake_queue_regs(at);
     off = push_entry(wet, slot, EVQ_OPS, signal, before);
-    push_memory(wet, at->rsp, size + FRAME_GUESS);
+    fake_push_memory(wet, at->rsp, size + FRAME_GUESS);
     push_op(wet, EVQ_OP_REGS, 0, 0, &queue, sizeof(queue));
     close_entry(wet, off);
     struct fake_happening handler = {.kind = FAKE_HANDLER,
@@ -766,9 +767,9 @@ static void keep_buffers(struct wetdbg *wet, const struct user_regs_struct *call
     in.orig_rax = call->rax;
     unsigned count = syscall_effects(wet, &in, INT64_MAX, effects);
     for (unsigned i = 0; i < count; i++)
-        keep_undo(wet, effects[i].address, effects[i].size);
+        fake_keep_undo(wet, effects[i].address, effects[i].size);
     if (call->rax == SYS_munmap || (call->rax == SYS_mmap && call->r10 & MAP_FIXED))
-        keep_undo(wet, call->rdi, call->rsi);
+        fake_keep_undo(wet, call->rdi, call->rsi);
 }
 
 static void note_handler_stack(struct wetdbg *wet, struct fake_task *task)

@@ -22,7 +22,7 @@
 /* cmocka.h needs the headers above. */
 #include <cmocka.h>
 
-#define CASES_MAX  32
+#define CASES_MAX  48
 #define CASE_BYTES 16
 #define SENT_BYTES 64
 #define SENT_FD    50

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@
 #define AT(n)  ((const void *)(in + (n)))
 
 static volatile unsigned char in[16], given = 7;
-static unsigned char out[16 * 26];
+static unsigned char out[16 * 33];
 static char path[64], other[64], third[64];
 
 /* 0..9, A..F */
@@ -42,7 +43,9 @@ static void fill(void)
     in[15] = given + 16; /* BYTE F */
 }
 
-static int has_all;  /* rr 5.6 knows no tee, vmsplice, pwritev2: with an argument there is none */
+/* rr 5.6 knows no tee, vmsplice, pwritev2, and no copy_file_range to a mapped file: with an
+ * argument there is none. */
+static int has_all;
 static int is_wrong; /* a call did not do what it should */
 
 static void check(long result, long expected)
@@ -298,6 +301,91 @@ static void other_names(void)
     close(fd);
 }
 
+/* A mapping becomes private memory without bytes. */
+static void hide(unsigned char *page)
+{
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+
+    check(mmap(page, 4096, PROT_READ | PROT_WRITE, flags, -1, 0) == page, 1);
+}
+
+/* Calls that write a file while a shared mapping shows it. */
+static void shown(void)
+{
+    static unsigned char room[4 * 4096] __attribute__((aligned(4096)));
+    int flags = MAP_SHARED | MAP_FIXED, both = PROT_READ | PROT_WRITE;
+    int fd = open(path, O_RDWR | O_TRUNC), again = open(path, O_WRONLY);
+    int from = open(other, O_RDWR | O_TRUNC);
+    unsigned char *moved = room + 3 * 4096;
+
+    check(ftruncate(fd, 2 * 4096), 0);
+    check(mmap(room, 2 * 4096, both, flags, fd, 0) == room, 1);
+    check(pwrite(fd, FROM, 16, 4), 16);
+    memcpy(OUT(26), room + 2, 16);
+    /* MOVES ..0123456789ABCD */
+    memcpy(room + 6, AT(12), 3);
+    check(write(again, AT(5), 5), 5);
+    memcpy(OUT(27), room, 12);
+    /* MOVES 567891CDE567.... */
+    const struct iovec parts[2] = {{(void *)AT(1), 3}, {(void *)AT(11), 2}};
+    check(pwritev(fd, parts, 2, 4094), 5);
+    hide(room);
+    memcpy(room + 4096 + 3, AT(9), 2);
+    check(pread(fd, OUT(28), 10, 4093), 10);
+    /* MOVES .123BC9A........ */
+    off_t offset = 3, at = 4096 + 100;
+    check(write(from, FROM, 16), 16);
+    check(has_all ? copy_file_range(from, &offset, fd, &at, 6, 0) : pwrite(fd, AT(3), 6, at), 6);
+    memcpy(OUT(29), room + 4096 + 100, 6);
+    /* MOVES 345678.......... */
+    if (has_all) {
+        hide(room + 4096);
+        check(mmap(moved, 4096, both, flags, fd, 4096) == moved, 1);
+    } else {
+        check(mremap(room + 4096, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, moved) == moved, 1);
+        hide(room + 4096);
+    }
+    memcpy(moved + 200, AT(7), 4);
+    check(pread(fd, OUT(30), 4, 4096 + 200), 4);
+    check(pwrite(fd, AT(2), 3, 4096 + 202), 3);
+    memcpy(OUT(30) + 8, moved + 200, 6);
+    /* MOVES 789A....78234... */
+    hide(moved);
+    close(from);
+    close(again);
+    close(fd);
+}
+
+/* One file on other ways: through a directory that is a link, and by a name that only its inode
+ * tells. */
+static void ways(void)
+{
+    const char *relative = strrchr(path, '/') + 1;
+    char name[128];
+    struct stat stat;
+
+    snprintf(name, sizeof(name), "/tmp/.././tmp//%s", relative);
+    int fd = open(name, O_RDWR | O_TRUNC);
+    check(write(fd, FROM, 16), 16);
+    check(symlink("/tmp", third), 0);
+    snprintf(name, sizeof(name), "%s/../tmp/%s", third, relative);
+    int linked = open(name, O_RDONLY);
+    check(read(linked, OUT(31), 5), 5);
+    snprintf(name, sizeof(name), "/proc/self/cwd/%s", relative);
+    int told = open(name, O_RDWR);
+    check(fstat(fd, &stat), 0);
+    check(fstat(told, &stat), 0);
+    check(read(told, OUT(31) + 8, 8), 8);
+    /* MOVES 01234...01234567 */
+    check(pwrite(told, AT(7), 4, 2), 4);
+    check(pread(fd, OUT(32), 10, 0), 10);
+    /* MOVES 01789A6789...... */
+    check(unlink(third), 0);
+    close(told);
+    close(linked);
+    close(fd);
+}
+
 /* So that much of what that is executed depends on what came back. */
 static void look(void)
 {
@@ -323,6 +411,8 @@ int main(int argc, char **argv)
     mappings();
     outputs();
     other_names();
+    shown();
+    ways();
     unlink(path);
     unlink(other);
     look();
