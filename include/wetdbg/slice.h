@@ -27,7 +27,7 @@
  *  - Of a gather that a fault interrupted, and that went on after a handler, lanes which were not
  *    left to be loaded then are taken to have been loaded before, chosen by its mask or not.
  *  - A cmov takes its flags and the operand that it chose. So does, byte for byte, what a mask or
- *    indices in a register or in memory choose for: blends, masked moves (of AVX-512 moves alone),
+ *    indices in a register or in memory choose for: blends, masked moves, vpcompressd, vpexpandd,
  *    pshufb, vpermilps, vpermd and their kin. A byte depends by value on the byte that it was taken
  *    from, and as a condition on the byte of mask or indices that said so, of a mask register (k1)
  *    on all of it. A store's bytes that its mask left out are not written. Other instructions

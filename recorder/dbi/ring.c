@@ -127,12 +127,12 @@ static void collect_memory_selector(struct work *w, unsigned at)
 {
     const struct ins_info *info = &w->code->insns[at].info;
     unsigned place = dbi_reg_borrow(w, at, 0), value = dbi_reg_borrow(w, at, 0);
-    unsigned first = w->word - info->choice.slots;
+    unsigned first = w->word - info->choice.slots, bytes = ins_selector_bytes(&info->choice);
 
     dbi_address_get(w, at, &info->mems[0], place, 0);
-    for (unsigned i = 0; i < info->choice.bytes / 8u; i++) {
-        emit_load_sized(w->e, value, place, (int32_t)(8 * i), 8);
-        dbi_ring_store(w, first + i, value);
+    for (unsigned off = 0; off < bytes; off += 8) {
+        emit_load_sized(w->e, value, place, (int32_t)off, bytes < 8 ? bytes : 8);
+        dbi_ring_store(w, first + off / 8, value);
     }
     dbi_reg_return(w, place);
     dbi_reg_return(w, value);

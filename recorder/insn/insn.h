@@ -36,8 +36,8 @@
  *  - A cmov is two flows: one INS_FLOW_TAKEN (source to destination), one INS_FLOW_NOT_TAKEN (the
  *    destination's own old value). Exactly one applies, by ins_condition_holds(info->condition,
  *    ...), or by the slots of an execution (ins_skipped_flow()).
- *  - What takes bytes by a mask or by a vector of indices (blends, masked moves, pshufb and other
- *    permutations: INS_CHOICE_BYTES) is one flow that uses all that it may take. ins_pick_get()
+ *  - What takes bytes by a mask or by a vector of indices (blends, masked moves, compress and expand,
+ *    pshufb and other permutations: INS_CHOICE_BYTES) is one flow that uses all that it may take. ins_pick_get()
  *    says by the slots of an execution which bytes it took, by what, and which it wrote.
  *  - TOP and the tags of x87 registers (which are empty) are bookkeeping like the stack pointer:
  *    they are no uses of what computes, and where that is all that changes, of a register that is
@@ -340,6 +340,10 @@ enum ins_pick_shape {
     INS_PICK_LANE2,  /* vpermilpd: one of two, by bit 1 */
     INS_PICK_ONE,    /* any element of from[0] */
     INS_PICK_TWO,    /* ... or of from[1], by the next higher bit */
+    /* Without a selector: */
+    INS_PICK_LOW,    /* vmovss and kin: the mask is about the lowest; the others from from[1] */
+    INS_PICK_GATHER, /* vpcompress: the elements of the mask's bits that are set, one by one */
+    INS_PICK_SPREAD, /* vpexpand: elements in a row go where the mask's bits are set */
 };
 
 /* Places of bytes: below 32 a vector register, INS_PLACE_MEMORY + m a memory operand. */
@@ -362,15 +366,25 @@ struct ins_choice {
     uint8_t element_bytes;
     uint8_t bytes;   /* of the destination operand */
     uint8_t to;      /* place */
-    uint8_t from[2]; /* places; the second one only of INS_PICK_TWO, else INS_PLACE_NONE */
+    uint8_t from[2]; /* places; the second one of INS_PICK_TWO, _LOW, else INS_PLACE_NONE */
     uint8_t other;   /* place of elements that are not chosen, or INS_PLACE_ZERO, _KEPT */
     bool has_signs;  /* an element is chosen if the highest bit of the selector's is set */
-    bool is_spread;  /* a memory operand has one element, which is taken for all */
+    bool is_spread;  /* a memory operand has one element, which is taken for all; of a selector
+                      * its slot has that in its lowest bytes */
     bool is_legacy;  /* of a vector what lies above `bytes` is kept and not cleared */
     /* Of any instruction: what it adds to TOP, or that only running it tells. */
     int8_t top_step;
     bool loses_top;
 };
+
+/* Bytes that the selector has: as many as the destination, or one element of it. */
+static inline unsigned ins_selector_bytes(const struct ins_choice *choice)
+{
+    if (choice->selector == INS_PLACE_NONE)
+        return 0;
+    return choice->is_spread && choice->selector == INS_PLACE_MEMORY ? choice->element_bytes
+                                                                     : choice->bytes;
+}
 
 #define INS_MEM_MAX  4
 #define INS_FLOW_MAX 4

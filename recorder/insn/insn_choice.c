@@ -64,6 +64,28 @@ static bool move_choose(const struct form *form, struct ins_choice *choice, unsi
            form->zi->avx.mask.mode == ZYDIS_MASK_MODE_ZEROING;
 }
 
+/* A masked vmovss or vmovsd: a load, a store, or between registers, where what is above the lowest
+ * element has a source of its own. */
+static bool low_choose(const struct form *form, struct ins_choice *choice, unsigned element)
+{
+    bool has_upper = source(form, 1) != INS_PLACE_NONE;
+
+    choice->from[0] = source(form, has_upper);
+    choice->from[1] = has_upper ? source(form, 0) : INS_PLACE_NONE;
+    choice->shape = choice->to == INS_PLACE_MEMORY ? INS_PICK_SAME : INS_PICK_LOW;
+    choice->element_bytes = (uint8_t)element;
+    return form->zi->avx.mask.mode == ZYDIS_MASK_MODE_MERGING ||
+           form->zi->avx.mask.mode == ZYDIS_MASK_MODE_ZEROING;
+}
+
+/* Compress and expand. */
+static bool ranks_choose(const struct form *form, struct ins_choice *choice, unsigned element,
+                         enum ins_pick_shape shape)
+{
+    choice->shape = (uint8_t)shape;
+    return move_choose(form, choice, element);
+}
+
 static bool mask_blend_choose(const struct form *form, struct ins_choice *choice, unsigned element)
 {
     choice->element_bytes = (uint8_t)element;
@@ -169,6 +191,38 @@ static bool moves_choose(const struct form *form, struct ins_choice *choice)
     case ZYDIS_MNEMONIC_MASKMOVDQU:
     case ZYDIS_MNEMONIC_VMASKMOVDQU:
         return masked_store_choose(form, choice);
+    case ZYDIS_MNEMONIC_VMOVSS:
+        return low_choose(form, choice, 4);
+    case ZYDIS_MNEMONIC_VMOVSD:
+        return low_choose(form, choice, 8);
+    default:
+        return false;
+    }
+}
+
+static bool ranks_are_chosen(const struct form *form, struct ins_choice *choice)
+{
+    switch (form->zi->mnemonic) {
+    case ZYDIS_MNEMONIC_VPCOMPRESSB:
+        return ranks_choose(form, choice, 1, INS_PICK_GATHER);
+    case ZYDIS_MNEMONIC_VPCOMPRESSW:
+        return ranks_choose(form, choice, 2, INS_PICK_GATHER);
+    case ZYDIS_MNEMONIC_VPCOMPRESSD:
+    case ZYDIS_MNEMONIC_VCOMPRESSPS:
+        return ranks_choose(form, choice, 4, INS_PICK_GATHER);
+    case ZYDIS_MNEMONIC_VPCOMPRESSQ:
+    case ZYDIS_MNEMONIC_VCOMPRESSPD:
+        return ranks_choose(form, choice, 8, INS_PICK_GATHER);
+    case ZYDIS_MNEMONIC_VPEXPANDB:
+        return ranks_choose(form, choice, 1, INS_PICK_SPREAD);
+    case ZYDIS_MNEMONIC_VPEXPANDW:
+        return ranks_choose(form, choice, 2, INS_PICK_SPREAD);
+    case ZYDIS_MNEMONIC_VPEXPANDD:
+    case ZYDIS_MNEMONIC_VEXPANDPS:
+        return ranks_choose(form, choice, 4, INS_PICK_SPREAD);
+    case ZYDIS_MNEMONIC_VPEXPANDQ:
+    case ZYDIS_MNEMONIC_VEXPANDPD:
+        return ranks_choose(form, choice, 8, INS_PICK_SPREAD);
     default:
         return false;
     }
@@ -256,15 +310,14 @@ static bool bytes_choose(const struct form *form, struct ins_choice *choice)
     if (last->type == ZYDIS_OPERAND_TYPE_IMMEDIATE ||
         (!is_vector && form->ops[0].type != ZYDIS_OPERAND_TYPE_MEMORY))
         return false;
-    return moves_choose(form, choice) || blends_choose(form, choice) ||
-           permutations_choose(form, choice);
+    return moves_choose(form, choice) || ranks_are_chosen(form, choice) ||
+           blends_choose(form, choice) || permutations_choose(form, choice);
 }
 
 /* Words of the selector and of the mask. */
 static unsigned slots_of(const struct ins_choice *choice)
 {
-    return (choice->selector != INS_PLACE_NONE ? choice->bytes / 8u : 0) +
-           (choice->mask != INS_PLACE_NONE);
+    return (ins_selector_bytes(choice) + 7) / 8 + (choice->mask != INS_PLACE_NONE);
 }
 
 void ins_choice_make(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops,
@@ -295,8 +348,6 @@ void ins_choice_make(const ZydisDecodedInstruction *zi, const ZydisDecodedOperan
     choice.bytes = (uint8_t)(ops[0].size / 8);
     if (!bytes_choose(&form, &choice))
         return;
-    if (choice.is_spread && choice.selector == INS_PLACE_MEMORY)
-        return; /* there are fewer bytes of it than slots */
     mask_choose(&form, &choice);
     choice.slots = (uint8_t)slots_of(&choice);
     choice.loses_top = out->loses_top;

@@ -14,6 +14,47 @@ static void put(struct ins_pick *pick, unsigned at, unsigned count, unsigned pla
     }
 }
 
+/* The place among `count` elements of the mask's `rank`-th bit that is set; `count` if there are
+ * fewer. */
+static unsigned set_bit(uint64_t mask, unsigned count, unsigned rank)
+{
+    unsigned bit = 0;
+
+    for (; bit < count; bit++)
+        if (mask >> bit & 1 && rank-- == 0)
+            break;
+    return bit;
+}
+
+/* Where the element is that the mask has for element `at`; false: it has none. */
+static bool find_masked(const struct ins_choice *choice, uint64_t mask, unsigned at, unsigned *from)
+{
+    unsigned count = choice->bytes / choice->element_bytes;
+    uint64_t below = mask & ((UINT64_C(1) << at) - 1);
+
+    switch ((enum ins_pick_shape)choice->shape) {
+    case INS_PICK_GATHER:
+        *from = set_bit(mask, count, at);
+        return *from < count;
+    case INS_PICK_SPREAD:
+        *from = (unsigned)__builtin_popcountll(below);
+        return mask >> at & 1;
+    default:
+        *from = at;
+        return mask >> at & 1;
+    }
+}
+
+/* The elements above the lowest one, of which the mask says nothing. */
+static void put_upper(struct ins_pick *pick, const struct ins_choice *choice)
+{
+    unsigned element = choice->element_bytes;
+    unsigned place = choice->from[1] == INS_PLACE_NONE ? INS_PLACE_ZERO : choice->from[1];
+
+    put(pick, element, choice->bytes - element, place, element);
+    pick->masked = UINT64_MAX >> (INS_PICK_BYTES - element);
+}
+
 /* The element at byte `at` of the destination, from where its byte `index` of the selector says. */
 static void put_chosen(struct ins_pick *pick, const struct ins_choice *choice, unsigned at,
                        uint8_t index)
@@ -24,6 +65,11 @@ static void put_chosen(struct ins_pick *pick, const struct ins_choice *choice, u
 
     switch ((enum ins_pick_shape)choice->shape) {
     case INS_PICK_SAME:
+    case INS_PICK_LOW:
+        break;
+    case INS_PICK_GATHER:
+    case INS_PICK_SPREAD:
+        from = index * element;
         break;
     case INS_PICK_LANE16:
         from = lane + index % 16;
@@ -53,7 +99,7 @@ void ins_pick_get(const struct ins_info *info, const uint64_t *slots, struct ins
 {
     const struct ins_choice *choice = &info->choice;
     const uint8_t *selector = (const uint8_t *)(slots + info->mem_count);
-    unsigned element = choice->element_bytes;
+    unsigned element = choice->element_bytes, end = choice->bytes, from;
     uint64_t mask = UINT64_MAX;
 
     assert(ins_is_pick(info) && element && choice->bytes <= INS_PICK_BYTES);
@@ -64,15 +110,20 @@ void ins_pick_get(const struct ins_info *info, const uint64_t *slots, struct ins
     pick->masked = 0;
     if (choice->mask != INS_PLACE_NONE)
         pick->masked = UINT64_MAX >> (INS_PICK_BYTES - choice->bytes);
-    for (unsigned at = 0; at < choice->bytes; at += element) {
-        bool is_chosen = mask >> at / element & 1;
+    if (choice->shape == INS_PICK_LOW) {
+        put_upper(pick, choice);
+        end = element;
+    }
+    for (unsigned at = 0; at < end; at += element) {
+        bool is_chosen = find_masked(choice, mask, at / element, &from);
         if (is_chosen && choice->selector != INS_PLACE_NONE) {
-            unsigned by = choice->has_signs ? at + element - 1 : at;
+            unsigned by = at % ins_selector_bytes(choice) + (choice->has_signs ? element - 1 : 0);
             memset(pick->chooser + at, (int)by, element);
             is_chosen = !choice->has_signs || selector[by] & 0x80;
+            from = selector[by];
         }
         if (is_chosen)
-            put_chosen(pick, choice, at, selector[at]);
+            put_chosen(pick, choice, at, (uint8_t)from);
         else
             put(pick, at, element, choice->other, at);
     }

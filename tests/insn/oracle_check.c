@@ -446,12 +446,13 @@ static void pick_slots(const struct check *check, const struct oracle_state *in,
     memset(slots, 0, PICK_SLOTS * sizeof(*slots));
     for (unsigned i = 0; i < info->mem_count; i++)
         slots[i] = oracle_operand_range(&check->at, i, in).start;
-    for (unsigned i = 0; i < choice->bytes / 8u && choice->selector != INS_PLACE_NONE; i++) {
+    for (unsigned off = 0, bytes = ins_selector_bytes(choice); off < bytes; off += 8) {
         if (choice->selector == INS_PLACE_MEMORY)
-            memcpy(words + i,
-                   oracle_pristine + 8 * i + (slots[0] - (uint64_t)(uintptr_t)ORACLE_MEMORY), 8);
+            memcpy(words + off / 8,
+                   oracle_pristine + off + (slots[0] - (uint64_t)(uintptr_t)ORACLE_MEMORY),
+                   bytes < 8 ? bytes : 8);
         else
-            memcpy(words + i, in->vectors + oracle_vector_offset(choice->selector, 8 * i), 8);
+            memcpy(words + off / 8, in->vectors + oracle_vector_offset(choice->selector, off), 8);
     }
     if (choice->mask != INS_PLACE_NONE)
         memcpy(words + choice->slots - 1, in->vectors + oracle_mask_offset(choice->mask), 8);

@@ -147,7 +147,8 @@ static void push_selector(struct wetdbg *wet, const struct ins_info *info, pid_t
     for (unsigned at = 0; at < choice->bytes && choice->selector < INS_PLACE_MEMORY; at += 16)
         memcpy((uint8_t *)words + at, image + vector_at(choice->selector, at), 16);
     if (choice->selector == INS_PLACE_MEMORY &&
-        pread(wet->memory, words, choice->bytes, (off_t)address) != choice->bytes)
+        pread(wet->memory, words, ins_selector_bytes(choice), (off_t)address) !=
+            ins_selector_bytes(choice))
         abort();
     if (choice->mask != INS_PLACE_NONE)
         memcpy(&words[choice->slots - 1], image + wd_cpuid_ask(0xd, 5).ebx + 8 * choice->mask, 8);

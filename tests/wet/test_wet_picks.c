@@ -50,8 +50,8 @@ static void pick_check(struct wetdbg_state *state, const struct ins_info *info,
     const uint8_t *image = wetdbg_state_xstate(state, &size);
 
     if (choice->selector == INS_PLACE_MEMORY) {
-        ok(wetdbg_state_read(state, slots[0], bytes, choice->bytes));
-        assert_memory_equal(bytes, selector, choice->bytes);
+        ok(wetdbg_state_read(state, slots[0], bytes, ins_selector_bytes(choice)));
+        assert_memory_equal(bytes, selector, ins_selector_bytes(choice));
     }
     for (unsigned at = 0; at < choice->bytes && choice->selector < INS_PLACE_MEMORY; at += 16)
         assert_image(image, size, vector_at(choice->selector, at), selector + at / 8, 16);

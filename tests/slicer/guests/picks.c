@@ -10,7 +10,7 @@
 #define OUT(n) (out + 16 * (n))
 
 static volatile unsigned char in[16], given = 7;
-static unsigned char out[16 * 18];
+static unsigned char out[16 * 24];
 
 /* 0..9, A..F */
 static void fill(void)
@@ -131,6 +131,29 @@ static void pick(void)
     else
         memset(OUT(17), in[0] ^ in[1], 16);
     /* NEEDS avx512bw */ /* USES 01 01 01 01 01 01 01 01 01 01 01 01 01 01 01 01 */
+    PICK("avx512vl", 18,
+         "movl $0x05,%%eax; kmovw %%eax,%%k1; vmovaps %%xmm1,%%xmm0; vpcompressd "
+         "%%xmm2,%%xmm0%{%%k1%}; movaps %%xmm0,%%xmm1" STORE,
+         in, "89AB012389ABCDEF");
+    /* NEEDS avx512vl */ /* MOVES 89AB012389ABCDEF */
+    PICK("avx512vl", 19, "movl $0x0a,%%eax; kmovw %%eax,%%k1; vpcompressd %%xmm1,(%%rdi)%{%%k1%}",
+         in, "4567CDEF........");
+    /* NEEDS avx512vl */ /* MOVES 4567CDEF........ */
+    PICK("avx512vl", 20,
+         "movl $0x06,%%eax; kmovw %%eax,%%k1; vexpandps (%%rsi),%%xmm1%{%%k1%}%{z%}" STORE, in,
+         "....01234567....");
+    /* NEEDS avx512vl */ /* MOVES ....01234567.... */
+    PICK("avx512vl", 21,
+         "movl $0x01,%%eax; kmovw %%eax,%%k1; vmovss %%xmm2,%%xmm1,%%xmm1%{%%k1%}" STORE, in,
+         "89AB456789ABCDEF");
+    /* NEEDS avx512vl */ /* MOVES 89AB456789ABCDEF */
+    PICK("avx512vl", 22,
+         "xorl %%eax,%%eax; kmovw %%eax,%%k1; vmovsd %%xmm2,%%xmm1,%%xmm1%{%%k1%}%{z%}" STORE, in,
+         "........89ABCDEF");
+    /* NEEDS avx512vl */ /* MOVES ........89ABCDEF */
+    PICK("avx512vl", 23, "vpermilps (%%rdx)%{1to4%},%%xmm1,%%xmm1" STORE, pairs_swapped,
+         "4567456745674567");
+    /* NEEDS avx512vl */ /* MOVES 4567456745674567 */
 }
 
 int main(void)
