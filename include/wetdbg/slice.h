@@ -30,8 +30,9 @@
  *    indices in a register or in memory choose for: blends, masked moves, vpcompressd, vpexpandd,
  *    pshufb, vpermilps, vpermd and their kin. A byte depends by value on the byte that it was taken
  *    from, and as a condition on the byte of mask or indices that said so, of a mask register (k1)
- *    on all of it. A store's bytes that its mask left out are not written. Other instructions
- *    with an AVX-512 mask use all of their operands.
+ *    on all of it. A store's bytes that its mask left out are not written. What computes under an
+ *    AVX-512 mask uses its operands for those elements that it computed, and for the others the old
+ *    ones, or nothing where they become zero; scalars and half precision use all in any case.
  *  - The registers of the x87 (and of MMX) are followed each for itself, whole: which one st(i) was
  *    is known of each instance. TOP, and which registers are empty, is bookkeeping like the stack
  *    pointer's. Arithmetic perhaps defines the status word, with all its flags.

@@ -20,11 +20,11 @@
  *    the flow's uses AND goes on searching for earlier definitions of the place. They are:
  *    the destination of bsf/bsr (zero source); flags of shifts and rotates by cl (count 0);
  *    memory, al/ax/eax/rax and flags that a rep string instruction defines (count 0); both
- *    destinations of cmpxchg*; masked and compressed stores; merge-masked vector
- *    destinations (but of moves); gathers' destinations; status word and pointers of the x87, of
+ *    destinations of cmpxchg*; masked and compressed stores; destinations of merge-masked scalars
+ *    (but of moves) and FP16; gathers' destinations; status word and pointers of the x87, of
  *    which an instruction writes a part; st(i) (but see ins_settle()); the sticky exception flags
- *    of MXCSR; what fxsave and xsave store and xrstor loads; results of lar and lsl, and of rdssp,
- *    sldt, str and smsw (nops, or emulated by the kernel).
+ *    of MXCSR; what fxsave and xsave store and xrstor loads; results of lar and lsl, and of
+ *    rdssp, sldt, str and smsw (nops, or emulated by the kernel).
  *  - Flags that the manual calls undefined count as defined.
  *  - Writing a 32-bit register defines all of the 64-bit one. Legacy SSE leaves bytes 16..63 of a
  *    vector register, VEX and EVEX encodings zero what lies above their length.
@@ -36,9 +36,11 @@
  *  - A cmov is two flows: one INS_FLOW_TAKEN (source to destination), one INS_FLOW_NOT_TAKEN (the
  *    destination's own old value). Exactly one applies, by ins_condition_holds(info->condition,
  *    ...), or by the slots of an execution (ins_skipped_flow()).
- *  - What takes bytes by a mask or by a vector of indices (blends, masked moves, compress and expand,
- *    pshufb and other permutations: INS_CHOICE_BYTES) is one flow that uses all that it may take. ins_pick_get()
- *    says by the slots of an execution which bytes it took, by what, and which it wrote.
+ *  - What takes bytes by a mask or by a vector of indices (blends, masked moves, compress and
+ *    expand, pshufb and other permutations: INS_CHOICE_BYTES) is one flow that uses all that it
+ *    may take. ins_pick_get() says by the slots of an execution which bytes it took, by what, and
+ *    which it wrote. So it is with what computes under an AVX-512 mask: elements are computed, or
+ *    kept or zero. A second flow then has the flags of MXCSR.
  *  - TOP and the tags of x87 registers (which are empty) are bookkeeping like the stack pointer:
  *    they are no uses of what computes, and where that is all that changes, of a register that is
  *    popped or of all those that MMX uses at once, the flow is marked INS_FLOW_STACK.
@@ -347,10 +349,11 @@ enum ins_pick_shape {
 };
 
 /* Places of bytes: below 32 a vector register, INS_PLACE_MEMORY + m a memory operand. */
-#define INS_PLACE_MEMORY 0x40
-#define INS_PLACE_ZERO   0xfd
-#define INS_PLACE_KEPT   0xfe /* it stays as it is, and nothing was defined */
-#define INS_PLACE_NONE   0xff
+#define INS_PLACE_MEMORY   0x40
+#define INS_PLACE_COMPUTED 0xfc /* it was computed from ins_computed_uses() */
+#define INS_PLACE_ZERO     0xfd
+#define INS_PLACE_KEPT     0xfe /* it stays as it is, and nothing was defined */
+#define INS_PLACE_NONE     0xff
 
 /*
  * Slots of an execution behind those of its memory operands, and what they mean. Those of
@@ -372,6 +375,7 @@ struct ins_choice {
     bool is_spread;  /* a memory operand has one element, which is taken for all; of a selector
                       * its slot has that in its lowest bytes */
     bool is_legacy;  /* of a vector what lies above `bytes` is kept and not cleared */
+    bool uses_old; /* what is computed (from[0] is INS_PLACE_COMPUTED) uses the destination, too */
     /* Of any instruction: what it adds to TOP, or that only running it tells. */
     int8_t top_step;
     bool loses_top;
@@ -466,6 +470,18 @@ const struct ins_info *ins_settle(const struct ins_info *info, const uint64_t *s
 /* Unions over all flows: everything defined for sure or perhaps; every value and condition use. */
 struct ins_regset ins_all_defs(const struct ins_info *info);
 struct ins_regset ins_all_uses(const struct ins_info *info);
+
+/* What the elements are computed of that are INS_PLACE_COMPUTED: registers; and the memory that
+ * flow 0 uses. */
+struct ins_regset ins_computed_uses(const struct ins_info *info);
+
+/* Whether what comes from a place comes from memory. */
+static inline bool ins_place_is_memory(const struct ins_info *info, unsigned place)
+{
+    if (place == INS_PLACE_COMPUTED)
+        return info->flows[0].mem_uses != 0;
+    return place >= INS_PLACE_MEMORY && place < INS_PLACE_COMPUTED;
+}
 
 /* Whether a condition holds for these register values (from before the instruction); `condition`
  * other than INS_COND_NONE. `rflags` as pushf stores it. */

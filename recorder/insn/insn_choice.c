@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which instructions take what a condition, a mask or a vector of indices says, and from where. */
+#include <string.h>
+
 #include "recorder/insn/insn_priv.h"
+
+#define INS_BYTES_MAX 64
 
 static bool is_register(const ZydisDecodedOperand *op, ZydisRegisterClass klass)
 {
@@ -298,6 +302,74 @@ static bool permutations_choose(const struct form *form, struct ins_choice *choi
     }
 }
 
+/* Whether an instruction's elements are not what a mask is about, or may not be: no processor was
+ * there to say. */
+static bool has_odd_elements(const struct form *form)
+{
+    switch (form->zi->meta.isa_set) {
+    case ZYDIS_ISA_SET_AVX512_FP16_128:
+    case ZYDIS_ISA_SET_AVX512_FP16_128N:
+    case ZYDIS_ISA_SET_AVX512_FP16_256:
+    case ZYDIS_ISA_SET_AVX512_FP16_512:
+    case ZYDIS_ISA_SET_AVX512_FP16_SCALAR:
+    case ZYDIS_ISA_SET_AVX512_4FMAPS_512:
+    case ZYDIS_ISA_SET_AVX512_4FMAPS_SCALAR:
+    case ZYDIS_ISA_SET_AVX512F_SCALAR:
+    case ZYDIS_ISA_SET_AVX512DQ_SCALAR:
+    case ZYDIS_ISA_SET_AVX512ER_SCALAR:
+    case ZYDIS_ISA_SET_AVX512_4VNNIW_512:
+        return true;
+    default:
+        break;
+    }
+    for (unsigned i = 0; i < form->visible; i++)
+        if (form->ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+            form->ops[i].mem.type != ZYDIS_MEMOP_TYPE_MEM)
+            return true; /* a list of addresses */
+    return false;
+}
+
+/* How many elements the mask is about: where they become narrower as many as the source has, and
+ * what is above them becomes zero. */
+static unsigned computed_count(const struct form *form)
+{
+    const ZydisDecodedOperand *to = &form->ops[0], *from = &form->ops[form->source];
+    const char *name = ZydisMnemonicGetString(form->zi->mnemonic);
+    bool is_move = strncmp(name, "vcvt", 4) == 0 || strncmp(name, "vpmov", 5) == 0;
+    bool has_two = source(form, 1) != INS_PLACE_NONE;
+
+    if (!is_move || has_two || from->element_size <= to->element_size)
+        return to->element_count;
+    return form->zi->avx.vector_length / from->element_size;
+}
+
+/* What computes under a mask, each element of its destination for itself or not at all. Scalars
+ * compute one of several, and are left out. */
+static bool computed_choose(const struct form *form, struct ins_choice *choice)
+{
+    const ZydisDecodedOperand *to = &form->ops[0];
+    ZydisMaskMode mode = form->zi->avx.mask.mode;
+
+    if (form->zi->encoding != ZYDIS_INSTRUCTION_ENCODING_EVEX ||
+        (mode != ZYDIS_MASK_MODE_MERGING && mode != ZYDIS_MASK_MODE_ZEROING) ||
+        has_odd_elements(form) || to->element_size < 8 ||
+        to->element_size * to->element_count != to->size)
+        return false;
+    unsigned count = computed_count(form), bytes = count * to->element_size / 8;
+    if (count < 2 || bytes > to->size / 8u || bytes > INS_BYTES_MAX)
+        return false;
+    *choice = (struct ins_choice){.kind = INS_CHOICE_BYTES,
+                                  .selector = INS_PLACE_NONE,
+                                  .mask = INS_PLACE_NONE,
+                                  .shape = INS_PICK_SAME,
+                                  .element_bytes = (uint8_t)(to->element_size / 8),
+                                  .bytes = (uint8_t)bytes,
+                                  .to = choice->to,
+                                  .from = {INS_PLACE_COMPUTED, INS_PLACE_NONE},
+                                  .other = INS_PLACE_ZERO};
+    return true;
+}
+
 /* ---- all of it ---- */
 
 static bool bytes_choose(const struct form *form, struct ins_choice *choice)
@@ -307,11 +379,13 @@ static bool bytes_choose(const struct form *form, struct ins_choice *choice)
                      is_register(&form->ops[0], ZYDIS_REGCLASS_YMM) ||
                      is_register(&form->ops[0], ZYDIS_REGCLASS_ZMM);
 
-    if (last->type == ZYDIS_OPERAND_TYPE_IMMEDIATE ||
-        (!is_vector && form->ops[0].type != ZYDIS_OPERAND_TYPE_MEMORY))
+    if (!is_vector && form->ops[0].type != ZYDIS_OPERAND_TYPE_MEMORY)
         return false;
-    return moves_choose(form, choice) || ranks_are_chosen(form, choice) ||
-           blends_choose(form, choice) || permutations_choose(form, choice);
+    if (last->type != ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+        (moves_choose(form, choice) || ranks_are_chosen(form, choice) ||
+         blends_choose(form, choice) || permutations_choose(form, choice)))
+        return true;
+    return computed_choose(form, choice);
 }
 
 /* Words of the selector and of the mask. */

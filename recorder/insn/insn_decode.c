@@ -196,6 +196,17 @@ struct ins_regset ins_all_defs(const struct ins_info *info)
     return set;
 }
 
+struct ins_regset ins_computed_uses(const struct ins_info *info)
+{
+    struct ins_regset uses = info->flows[0].value_uses, old = {0};
+
+    if (info->choice.to < INS_PLACE_MEMORY && !info->choice.uses_old) {
+        ins_regset_add_vector(&old, info->choice.to, 0, 64);
+        ins_regset_remove(&uses, &old);
+    }
+    return uses;
+}
+
 struct ins_regset ins_all_uses(const struct ins_info *info)
 {
     struct ins_regset set = {0};

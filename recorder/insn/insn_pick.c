@@ -90,7 +90,7 @@ static void put_chosen(struct ins_pick *pick, const struct ins_choice *choice, u
         place = choice->from[index / count & 1];
         break;
     }
-    if (choice->is_spread && place >= INS_PLACE_MEMORY && place < INS_PLACE_ZERO)
+    if (choice->is_spread && place >= INS_PLACE_MEMORY && place < INS_PLACE_COMPUTED)
         from %= element;
     put(pick, at, element, place, from);
 }

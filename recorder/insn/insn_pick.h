@@ -10,7 +10,7 @@
 
 /* Of each byte of the destination: */
 struct ins_pick {
-    uint8_t place[INS_PICK_BYTES];   /* where it came from, or INS_PLACE_ZERO, _KEPT */
+    uint8_t place[INS_PICK_BYTES];   /* where it came from, or INS_PLACE_COMPUTED, _ZERO, _KEPT */
     uint8_t from[INS_PICK_BYTES];    /* byte of that place */
     uint8_t chooser[INS_PICK_BYTES]; /* byte of the selector that said so, or INS_PLACE_NONE */
     uint64_t masked;                 /* bytes of which the mask register had a say */
@@ -19,6 +19,12 @@ struct ins_pick {
 static inline bool ins_is_pick(const struct ins_info *info)
 {
     return info->choice.kind == INS_CHOICE_BYTES;
+}
+
+/* Whether flow f is what was chosen: all that takes bytes has one, which is the first. */
+static inline bool ins_is_pick_flow(const struct ins_info *info, unsigned f)
+{
+    return ins_is_pick(info) && f == 0;
 }
 
 /* `slots` are those of the instruction's execution, from its first operand on. */
@@ -30,7 +36,7 @@ void ins_pick_get(const struct ins_info *info, const uint64_t *slots, struct ins
 struct ins_picked {
     unsigned count;
     uint8_t place[INS_PICKED_MAX];
-    uint64_t bytes[INS_PICKED_MAX]; /* of each place */
+    uint64_t bytes[INS_PICKED_MAX]; /* of each place; INS_PLACE_COMPUTED: of the destination */
     uint64_t selector;              /* bytes of the selector */
     bool is_masked;                 /* the mask register */
 };

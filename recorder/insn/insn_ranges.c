@@ -77,6 +77,11 @@ static unsigned chosen_ranges(const struct ins_info *info, unsigned operand, con
     uint64_t bytes;
     unsigned count = 0;
 
+    if (info->choice.from[0] == INS_PLACE_COMPUTED &&
+        info->choice.to != INS_PLACE_MEMORY + operand) {
+        ranges[0] = (struct ins_range){slots[operand], info->mems[operand].size_bytes};
+        return 1;
+    }
     ins_pick_get(info, slots, &pick);
     if (info->choice.to == INS_PLACE_MEMORY + operand) {
         bytes = ins_pick_written(&pick) & UINT64_MAX >> (INS_PICK_BYTES - info->choice.bytes);

@@ -40,6 +40,74 @@ static void choice_flow(struct ins_work *work)
         ins_regset_add(&flow->cond_uses, INS_LOC_K + choice->mask);
 }
 
+/* Whether what computes under a mask uses its destination, as a sum that it adds to. Zydis calls
+ * that read by all that keep a part of it. */
+static bool computes_from_destination(const struct ins_work *work)
+{
+    switch (work->zi->mnemonic) {
+    case ZYDIS_MNEMONIC_VPTERNLOGD:
+    case ZYDIS_MNEMONIC_VPTERNLOGQ:
+    case ZYDIS_MNEMONIC_VPDPBUSD:
+    case ZYDIS_MNEMONIC_VPDPBUSDS:
+    case ZYDIS_MNEMONIC_VPDPWSSD:
+    case ZYDIS_MNEMONIC_VPDPWSSDS:
+    case ZYDIS_MNEMONIC_VDPBF16PS:
+    case ZYDIS_MNEMONIC_VPMADD52LUQ:
+    case ZYDIS_MNEMONIC_VPMADD52HUQ:
+    case ZYDIS_MNEMONIC_VFIXUPIMMPS:
+    case ZYDIS_MNEMONIC_VFIXUPIMMPD:
+    case ZYDIS_MNEMONIC_VPSHLDVW:
+    case ZYDIS_MNEMONIC_VPSHLDVD:
+    case ZYDIS_MNEMONIC_VPSHLDVQ:
+    case ZYDIS_MNEMONIC_VPSHRDVW:
+    case ZYDIS_MNEMONIC_VPSHRDVD:
+    case ZYDIS_MNEMONIC_VPSHRDVQ:
+        return true;
+    default:
+        break;
+    }
+    for (unsigned i = 1; i < work->zi->operand_count_visible; i++) {
+        const ZydisDecodedOperand *op = &work->ops[i];
+        if (op->type == ZYDIS_OPERAND_TYPE_REGISTER && ins_is_vector(op->reg.value) &&
+            ZydisRegisterGetId(op->reg.value) == ZydisRegisterGetId(work->ops[0].reg.value))
+            return true;
+    }
+    return work->zi->meta.category == ZYDIS_CATEGORY_VFMA;
+}
+
+/* What computes under a mask. The flags of MXCSR, which the instruction raises, have a flow of
+ * their own. */
+static void computed_flows(struct ins_work *work)
+{
+    struct ins_choice *choice = &work->info.choice;
+    struct ins_flow *flow = ins_flow_generic(work), *status;
+    bool is_store = choice->to == INS_PLACE_MEMORY;
+    struct ins_regset old = {0};
+
+    if (!is_store)
+        ins_regset_add_vector(&old, choice->to, 0, 64);
+    if (!is_store && !computes_from_destination(work))
+        ins_regset_remove(&flow->value_uses, &old);
+    ins_refine_generic(work, flow);
+    choice->uses_old = ins_regset_intersects(&old, &flow->value_uses);
+    if (ins_regset_has(&flow->may_defs, INS_LOC_MXCSR_STATUS)) {
+        status = ins_flow_new(work);
+        *status = *flow;
+        status->defs = status->may_defs = (struct ins_regset){0};
+        status->mem_defs = status->mem_may_defs = 0;
+        ins_regset_add(&status->may_defs, INS_LOC_MXCSR_STATUS);
+    }
+    flow->may_defs = (struct ins_regset){0};
+    if (is_store) {
+        flow->mem_defs = 0;
+        flow->mem_may_defs = 1;
+        return;
+    }
+    ins_def_operand(work, flow, 0);
+    if (choice->other == choice->to)
+        ins_regset_add_vector(&flow->value_uses, choice->to, 0, choice->bytes);
+}
+
 static unsigned find_operand(const struct ins_work *work, bool memory)
 {
     for (unsigned i = 0; i < work->zi->operand_count_visible; i++) {
@@ -285,7 +353,10 @@ static void intersect_flow(struct ins_work *work)
 bool ins_rules_vector(struct ins_work *work)
 {
     if (work->info.choice.kind == INS_CHOICE_BYTES) {
-        choice_flow(work);
+        if (work->info.choice.from[0] == INS_PLACE_COMPUTED)
+            computed_flows(work);
+        else
+            choice_flow(work);
         return true;
     }
     switch (work->zi->meta.category) {

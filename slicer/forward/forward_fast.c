@@ -85,6 +85,12 @@ static uint64_t marked_place(const struct pass *pass, const struct slc_op *op, u
     const struct slc_regs *regs = &pass->task->regs;
     uint64_t bytes = 0;
 
+    if (place == INS_PLACE_COMPUTED) {
+        const struct ins_regset uses = ins_computed_uses(op->pick);
+        bool is_marked = ins_regset_intersects(&regs->value, &uses) ||
+                         sees_loads(pass, op, op->pick->flows[0].mem_uses);
+        return is_marked ? UINT64_MAX : 0;
+    }
     if (place >= INS_PLACE_MEMORY) {
         unsigned m = place - INS_PLACE_MEMORY;
         return slc_memory_mask(&pass->fwd->memory, pass->slots[op->slot + m], op->load_bytes[m]);
@@ -93,6 +99,13 @@ static uint64_t marked_place(const struct pass *pass, const struct slc_op *op, u
         bytes |= (uint64_t)slc_regs_value_mask(regs, INS_LOC_VEC + INS_VEC_PIECES * place + p)
                  << slc_vector_shape.start[p];
     return bytes;
+}
+
+/* What says of bytes of the destination that they come from memory. */
+static unsigned memory_place(const struct ins_info *info)
+{
+    return ins_place_is_memory(info, info->choice.from[0]) ? info->choice.from[0]
+                                                           : INS_PLACE_MEMORY;
 }
 
 /* Bytes of the destination that are marked by what they were taken from, or by what chose them. */
@@ -118,7 +131,7 @@ static uint64_t picked_bytes(const struct pass *pass, const struct slc_op *op,
     if (addresses)
         bytes |= choice->selector == INS_PLACE_MEMORY
                      ? ins_pick_chosen(&pick, UINT64_MAX)
-                     : ins_pick_targets(&pick, INS_PLACE_MEMORY, UINT64_MAX);
+                     : ins_pick_targets(&pick, memory_place(op->pick), UINT64_MAX);
     return bytes;
 }
 

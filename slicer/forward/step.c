@@ -171,6 +171,16 @@ static uint64_t see_place(struct slc_forward *fwd, const struct slc_fwd_task *ta
                           const struct instance *in, unsigned place, uint64_t bytes,
                           enum wetdbg_edge edge, struct slc_sight *sight)
 {
+    if (place == INS_PLACE_COMPUTED) {
+        const struct ins_regset uses = ins_computed_uses(in->info);
+        struct slc_sight own = slc_no_sight();
+        slc_see_registers(&task->regs, &uses, 0, edge, &own);
+        see_operands(fwd, in, in->info->flows[0].mem_uses, &own);
+        if (own.best.distance == SLC_NOT_WANTED)
+            return 0;
+        slc_see(sight, &own.best, edge, own.best.location, own.address);
+        return UINT64_MAX;
+    }
     if (place < INS_PLACE_MEMORY)
         return see_vector(&task->regs, place, bytes, edge, sight);
     return see_bytes(&fwd->memory, in->slots[in->statement->slot + place - INS_PLACE_MEMORY], bytes,
@@ -187,6 +197,8 @@ static uint64_t see_pick_address(struct slc_forward *fwd, const struct slc_fwd_t
     struct slc_sight own = slc_no_sight();
     struct ins_regset uses = ins_addr_uses(in->info, 0);
 
+    if (ins_place_is_memory(in->info, INS_PLACE_COMPUTED))
+        bytes |= ins_pick_targets(pick, INS_PLACE_COMPUTED, UINT64_MAX);
     if (choice->to == INS_PLACE_MEMORY)
         bytes = ins_pick_written(pick);
     if (choice->selector == INS_PLACE_MEMORY)
@@ -573,7 +585,7 @@ static int see_all(struct slc_forward *fwd, struct slc_fwd_task *task, const str
     if (out->is_let)
         slc_see(&out->sight, &control, WETDBG_EDGE_CONTROL, INS_LOC_COUNT, 0);
     for (unsigned f = is_call; f < info->flow_count && fwd->follows_data; f++)
-        if (ins_is_pick(info))
+        if (ins_is_pick_flow(info, f))
             see_pick(fwd, task, in, f, out);
         else if (!(info->flows[f].kinds & skipped))
             see_flow(fwd, task, in, f, out);

@@ -327,7 +327,7 @@ static struct wetdbg_spot picked_from(const struct step *step, unsigned place, u
 static int pass_pick(struct step *step, const struct ins_flow *flow)
 {
     struct slc_track *tracks = step->chase->tracks;
-    uint64_t zeros = 0, moved = 0, first = step->slots[step->statement->slot];
+    uint64_t zeros = 0, computed = 0, moved = 0, first = step->slots[step->statement->slot];
     struct wetdbg_spot first_to = {0}, first_from = {0};
     struct ins_pick pick;
     struct hit hit;
@@ -338,8 +338,9 @@ static int pass_pick(struct step *step, const struct ins_flow *flow)
             continue;
         uint64_t at = tracks[i].spot.kind == WETDBG_SPOT_MEMORY ? tracks[i].spot.address - first
                                                                 : tracks[i].spot.byte;
-        if (pick.place[at % INS_PICK_BYTES] >= INS_PLACE_ZERO) {
-            zeros |= UINT64_C(1) << i;
+        if (pick.place[at % INS_PICK_BYTES] >= INS_PLACE_COMPUTED) {
+            *(pick.place[at % INS_PICK_BYTES] == INS_PLACE_COMPUTED ? &computed : &zeros) |=
+                UINT64_C(1) << i;
             continue;
         }
         struct wetdbg_spot from =
@@ -358,6 +359,11 @@ static int pass_pick(struct step *step, const struct ins_flow *flow)
     step->changed |= moved;
     if (zeros) {
         int err = end_at(step, &(struct ins_flow){0}, zeros);
+        if (err)
+            return err;
+    }
+    if (computed) {
+        int err = end_at(step, flow, computed);
         if (err)
             return err;
     }
@@ -461,7 +467,7 @@ int slc_chase_step(struct slc_chase *chase, const struct wet_exec *exec,
     step.info = ins_settle(step.info, step.slots + step.statement->slot, &settled);
     skipped = ins_skipped_flow(step.info, step.slots + step.statement->slot);
     for (unsigned f = 0; f < step.info->flow_count && !err; f++)
-        if (ins_is_pick(step.info))
+        if (ins_is_pick_flow(step.info, f))
             err = pass_pick(&step, &step.info->flows[f]);
         else if (!(step.info->flows[f].kinds & skipped))
             err = pass_flow(&step, &step.info->flows[f]);

@@ -111,9 +111,26 @@ static void draft_top(struct slc_draft *draft, const struct slc_op *op, const ui
             (struct slc_memo_pick){slots[op->top_slot], SLC_TOP_BITS, op->top_slot};
 }
 
+static int want_computed(struct slc_scan *scan, struct slc_regs *regs, const struct slc_op *op,
+                         const struct place *place)
+{
+    const struct ins_regset uses = ins_computed_uses(op->pick);
+    int err = 0;
+
+    for (unsigned l = ins_regset_next(&uses, 0); l < INS_LOC_COUNT;
+         l = ins_regset_next(&uses, l + 1))
+        slc_regs_add(regs, l, &slc_some_want, false);
+    for (unsigned m = 0; m < op->pick->mem_count && !err; m++)
+        if (op->pick->flows[0].mem_uses >> m & 1)
+            err = want_operand(scan, place, op->slot + m, UINT64_MAX >> (64 - op->load_bytes[m]));
+    return err;
+}
+
 static int want_place(struct slc_scan *scan, struct slc_regs *regs, const struct slc_op *op,
                       const struct place *place, unsigned from, uint64_t bytes)
 {
+    if (from == INS_PLACE_COMPUTED)
+        return want_computed(scan, regs, op, place);
     if (from >= INS_PLACE_MEMORY)
         return want_operand(scan, place, op->slot + from - INS_PLACE_MEMORY, bytes);
     slc_regs_add_bytes(regs, INS_LOC_VEC + INS_VEC_PIECES * from, bytes, &slc_some_want);
@@ -135,7 +152,7 @@ static int want_picked(struct slc_scan *scan, struct slc_regs *regs, const struc
     ins_pick_get(op->pick, place->slots + op->slot, &pick);
     ins_pick_sources(&pick, wanted, &picked);
     for (unsigned i = 0; i < picked.count && !err; i++) {
-        has_memory |= picked.place[i] >= INS_PLACE_MEMORY;
+        has_memory |= ins_place_is_memory(op->pick, picked.place[i]);
         err = want_place(scan, regs, op, place, picked.place[i], picked.bytes[i]);
     }
     if (picked.selector && !err) {

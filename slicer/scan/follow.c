@@ -290,6 +290,12 @@ static uint64_t wanted_of_pick(const struct slc_scan *scan, const struct instanc
 static int want_place(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
                       unsigned place, uint64_t bytes, const struct slc_want *want)
 {
+    if (place == INS_PLACE_COMPUTED) {
+        const struct ins_regset uses = ins_computed_uses(in->info);
+        struct slc_want computed = *want;
+        want_registers(task, &uses, &computed, WETDBG_EDGE_VALUE);
+        return want_operands(scan, in, in->info->flows[0].mem_uses, &computed);
+    }
     if (place >= INS_PLACE_MEMORY)
         return want_bytes(scan, in->slots[in->statement->slot + place - INS_PLACE_MEMORY], bytes,
                           want);
@@ -311,13 +317,14 @@ static int follow_pick(struct slc_scan *scan, struct slc_task *task, const struc
 
     ins_pick_get(in->info, in->slots + in->statement->slot, &pick);
     ins_pick_sources(&pick, wanted_of_pick(scan, in, f), &picked);
-    want->distance -= is_near;
     want->edge = WETDBG_EDGE_VALUE;
     for (unsigned i = 0; i < picked.count && !err; i++) {
-        has_memory |= picked.place[i] >= INS_PLACE_MEMORY;
+        bool is_nearer = is_near && picked.place[i] != INS_PLACE_COMPUTED;
+        has_memory |= ins_place_is_memory(in->info, picked.place[i]);
+        want->distance -= is_nearer;
         err = want_place(scan, task, in, picked.place[i], picked.bytes[i], want);
+        want->distance += is_nearer;
     }
-    want->distance += is_near;
     want->edge = WETDBG_EDGE_CONDITION;
     if (picked.selector && !err) {
         has_memory |= choice->selector >= INS_PLACE_MEMORY;
@@ -334,7 +341,7 @@ static int follow_pick(struct slc_scan *scan, struct slc_task *task, const struc
 static int follow_flow(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
                        unsigned f, struct slc_want *want)
 {
-    if (ins_is_pick(in->info))
+    if (ins_is_pick_flow(in->info, f))
         return follow_pick(scan, task, in, f, want);
     const struct ins_flow *flow = &in->info->flows[f];
     unsigned operands = flow->mem_uses | flow->mem_defs | flow->mem_may_defs;

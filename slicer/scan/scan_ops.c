@@ -42,7 +42,7 @@ static bool compile_way(struct slc_way *way, const struct ins_info *info, unsign
         way->word[i].uses = flow->cond_uses.bits[i] | (is_move ? 0 : flow->value_uses.bits[i]);
         way->word[i].address_uses = addresses.bits[i];
     }
-    if (ins_is_pick(info) && info->choice.to < INS_PLACE_MEMORY) {
+    if (ins_is_pick_flow(info, f) && info->choice.to < INS_PLACE_MEMORY) {
         way->is_pick = true;
         way->move.to = (uint8_t)(INS_LOC_VEC + INS_VEC_PIECES * info->choice.to);
     }

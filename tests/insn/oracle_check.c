@@ -489,6 +489,8 @@ static void try_place(struct check *check, const struct oracle_state *in,
     uint64_t chosen = place == choice->selector ? ins_pick_chosen(pick, UINT64_C(1) << byte) : 0;
     bool is_memory = place == INS_PLACE_MEMORY;
 
+    if (choice->uses_old && place == choice->to)
+        chosen |= ins_pick_targets(pick, INS_PLACE_COMPUTED, UINT64_MAX);
     if (is_memory) {
         struct oracle_range range = oracle_operand_range(&check->at, 0, in);
         at = oracle_pristine + byte + (range.start - (uint64_t)(uintptr_t)ORACLE_MEMORY);
@@ -538,7 +540,7 @@ static void try_pick(struct check *check, const struct oracle_state *in,
     if (choice->to == INS_PLACE_MEMORY)
         check_kept(check, in, before, &pick);
     for (unsigned p = 0; p < sizeof(places); p++)
-        for (unsigned byte = 0; byte < choice->bytes && places[p] < INS_PLACE_ZERO; byte++) {
+        for (unsigned byte = 0; byte < choice->bytes && places[p] < INS_PLACE_COMPUTED; byte++) {
             bool is_memory = places[p] == INS_PLACE_MEMORY;
             if (!is_memory || byte < check->at.info.mems[0].size_bytes)
                 try_place(check, in, before, &pick, places[p], byte);

@@ -208,12 +208,13 @@ static void use_pick(struct brute *b, wetdbg_time t, const struct ins_info *info
 {
     const struct ins_choice *choice = &info->choice;
     uint64_t operand = fake_slots(b->wet)[fake_step(b->wet, t)->slot_off];
-    bool touches_memory = false;
+    bool touches_memory = false, is_computed = false;
     struct ins_regset set = {0};
 
     for (unsigned i = 0; i < (choice->to == INS_PLACE_MEMORY ? choice->bytes : 64u); i++) {
         bool is_written = pick->place[i] != INS_PLACE_KEPT;
-        if (pick->place[i] < INS_PLACE_ZERO)
+        is_computed |= pick->place[i] == INS_PLACE_COMPUTED;
+        if (pick->place[i] < INS_PLACE_COMPUTED)
             use_place(b, operand, pick->place[i], pick->from[i], WETDBG_EDGE_VALUE);
         if (is_written && pick->chooser[i] != INS_PLACE_NONE)
             use_place(b, operand, choice->selector, pick->chooser[i], WETDBG_EDGE_CONDITION);
@@ -222,6 +223,13 @@ static void use_pick(struct brute *b, wetdbg_time t, const struct ins_info *info
             (choice->selector == INS_PLACE_MEMORY && pick->chooser[i] != INS_PLACE_NONE);
         if (is_written && pick->masked >> i & 1)
             ins_regset_add(&set, INS_LOC_K + choice->mask);
+    }
+    if (is_computed) {
+        struct ins_regset computed = ins_computed_uses(info);
+        use_regs(b, &computed, WETDBG_EDGE_VALUE);
+        for (unsigned i = 0; info->flows[0].mem_uses && i < info->mems[0].size_bytes; i++)
+            use_place(b, operand, INS_PLACE_MEMORY, i, WETDBG_EDGE_VALUE);
+        touches_memory |= info->flows[0].mem_uses != 0;
     }
     use_regs(b, &set, WETDBG_EDGE_CONDITION);
     if (touches_memory) {
@@ -235,7 +243,7 @@ static void use_flow(struct brute *b, wetdbg_time t, const struct ins_info *info
     const struct ins_flow *flow = &info->flows[f];
     struct ins_pick pick;
 
-    if (brute_pick_at(b->wet, t, &pick)) {
+    if (f == 0 && brute_pick_at(b->wet, t, &pick)) {
         use_pick(b, t, info, &pick);
         return;
     }

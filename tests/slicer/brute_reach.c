@@ -183,6 +183,21 @@ static bool is_source_byte(const struct search *s, const struct def *def, const 
     return is_reversed_copy(flow) ? from + to == size - 1 : from == to;
 }
 
+/* Whether a register is one that elements are computed of. */
+static bool is_computed_of(const struct ins_info *info, const struct use *use)
+{
+    const struct ins_regset uses = ins_computed_uses(info);
+    unsigned from, to;
+
+    for (unsigned l = ins_regset_next(&uses, 0); l < INS_LOC_COUNT;
+         l = ins_regset_next(&uses, l + 1)) {
+        brute_loc_places(l, &from, &to);
+        if (use->place >= from && use->place < to)
+            return true;
+    }
+    return false;
+}
+
 /* Whether a use is of what a byte of a pick's destination was taken from, or of what chose it. */
 static bool is_picked(const struct search *s, const struct def *def, const struct use *use)
 {
@@ -193,16 +208,19 @@ static bool is_picked(const struct search *s, const struct def *def, const struc
     struct ins_pick pick;
 
     brute_pick_at(s->b->wet, def->time, &pick);
-    bool takes_memory = pick.place[to] == INS_PLACE_MEMORY;
+    bool is_computed = pick.place[to] == INS_PLACE_COMPUTED;
+    bool takes_memory = ins_place_is_memory(step->info, pick.place[to]);
     bool is_chosen = pick.chooser[to] != INS_PLACE_NONE;
     bool asks_memory = is_chosen && choice->selector == INS_PLACE_MEMORY;
     if (use->edge == WETDBG_EDGE_ADDRESS)
         return takes_memory || asks_memory || def->is_memory;
     if (use->is_memory)
-        return (takes_memory && use->place == first + pick.from[to]) ||
+        return (takes_memory && (is_computed || use->place == first + pick.from[to])) ||
                (asks_memory && use->place == first + pick.chooser[to]);
+    if (is_computed && use->edge == WETDBG_EDGE_VALUE)
+        return is_computed_of(step->info, use);
     if (use->place >= REG_OTHERS)
-        return pick.masked >> to & 1;
+        return use->edge == WETDBG_EDGE_CONDITION && pick.masked >> to & 1;
     unsigned vector = (unsigned)(use->place / REG_BYTES) - 16, byte = use->place % REG_BYTES;
     if (use->place < brute_gpr_place(16))
         return false;
@@ -265,7 +283,7 @@ static void reach_def(struct search *s, uint32_t d)
     uint64_t source = moves ? moved_from(s, &def) : 0;
     for (size_t u = in->uses[def.flow]; u < in->uses[def.flow + 1]; u++) {
         const struct use use = s->b->uses.at[u];
-        if (ins_is_pick(info) && !is_picked(s, &def, &use))
+        if (ins_is_pick_flow(info, def.flow) && !is_picked(s, &def, &use))
             continue;
         if (use.edge == WETDBG_EDGE_VALUE && copies &&
             (moves ? use.place != source : !is_source_byte(s, &def, &use)))
@@ -523,7 +541,7 @@ static bool def_spreads(struct spread *s, uint32_t d)
     uint64_t source = moves ? moved_from(&s->search, &def) : 0;
     for (size_t u = in->uses[def.flow]; u < in->uses[def.flow + 1]; u++) {
         const struct use use = b->uses.at[u];
-        if (ins_is_pick(info) && !is_picked(&s->search, &def, &use))
+        if (ins_is_pick_flow(info, def.flow) && !is_picked(&s->search, &def, &use))
             continue;
         if (use.edge == WETDBG_EDGE_VALUE && copies &&
             (moves ? use.place != source : !is_source_byte(&s->search, &def, &use)))

@@ -39,7 +39,7 @@ static struct {
 
 static const char digits[] = "0123456789ABCDEF";
 
-/* "0123..." is a byte each, "01 123" (is_set) a set for each. */
+/* "0123..." is a byte each, "01 123 X" (is_set) a set for each, X being all. */
 static void read_case(const char *text, bool is_set)
 {
     uint16_t *sources = guest.sources[guest.case_count++];
@@ -51,6 +51,8 @@ static void read_case(const char *text, bool is_set)
         assert_true(byte < CASE_BYTES || *text == ' ');
         if (digit)
             sources[byte] |= (uint16_t)(1u << (digit - digits));
+        if (*text == 'X')
+            sources[byte] = UINT16_MAX;
         byte += is_set == (*text == ' ');
     }
 }

@@ -10,7 +10,7 @@
 #define OUT(n) (out + 16 * (n))
 
 static volatile unsigned char in[16], given = 7;
-static unsigned char out[16 * 24];
+static unsigned char out[16 * 27];
 
 /* 0..9, A..F */
 static void fill(void)
@@ -49,6 +49,16 @@ static void move_slowly(unsigned char *to, const char *text)
     for (unsigned i = 0; i < 16; i++)
         if (text[i] != '.')
             to[i] = in[text[i] <= '9' ? text[i] - '0' : text[i] - 'A' + 10];
+}
+
+static void add_slowly(void)
+{
+    unsigned char sum = 0;
+
+    for (unsigned i = 0; i < 16; i++)
+        sum += in[i];
+    memset(OUT(25) + 4, sum, 4);
+    OUT(26)[0] = OUT(26)[2] = sum;
 }
 
 /* xmm1 is the input, xmm2 its halves swapped; what xmm1 is then is the result. */
@@ -154,6 +164,24 @@ static void pick(void)
     PICK("avx512vl", 23, "vpermilps (%%rdx)%{1to4%},%%xmm1,%%xmm1" STORE, pairs_swapped,
          "4567456745674567");
     /* NEEDS avx512vl */ /* MOVES 4567456745674567 */
+    PICK("avx512vl", 24,
+         "movl $0x05,%%eax; kmovw %%eax,%%k1; vmovups (%%rdx),%%xmm0; vpaddd "
+         "%%xmm0,%%xmm0,%%xmm1%{%%k1%}" STORE,
+         words_back, "....4567....CDEF");
+    /* NEEDS avx512vl */ /* MOVES ....4567....CDEF */
+    if (__builtin_cpu_supports("avx512vl"))
+        __asm__ volatile("movl $0x02,%%eax; kmovw %%eax,%%k1; vmovups (%%rdx),%%xmm1;"
+                         "vpaddd (%%rsi),%%xmm1,%%xmm1%{%%k1%}" STORE
+                         "; movl $0x05,%%eax; kmovw %%eax,%%k1; movups (%%rsi),%%xmm1;"
+                         "vpmovdb %%xmm1,16(%%rdi)%{%%k1%}"
+                         :
+                         : "S"(in), "D"(OUT(25)), "d"(words_back)
+                         : "rax", "xmm1", "memory");
+    else
+        add_slowly();
+    /* What computes uses its operands whole. */
+    /* NEEDS avx512vl */ /* USES . . . . X X X X . . . . . . . . */
+    /* NEEDS avx512vl */ /* USES X . X . . . . . . . . . . . . . */
 }
 
 int main(void)
