@@ -689,6 +689,29 @@ static int pass_messages(struct slc_files *files, struct table *table, const str
     return err;
 }
 
+/* Copies of the process's own memory, out of one list of buffers into another. */
+static int pass_own_memory(struct slc_files *files, const struct call *call)
+{
+    const uint64_t *a = call->args, *from = &a[3], *to = &a[1];
+
+    if ((int64_t)a[0] != wetdbg_get_info(files->wet)->pid)
+        return 0;
+    if (call->number == SYS_process_vm_writev) {
+        from = &a[1];
+        to = &a[3];
+    }
+    struct slc_transfer transfer = transfer_of(call, SLC_TRANSFER_LEND, NO_FILE);
+    transfer.layout = SLC_LAYOUT_VECTOR;
+    transfer.size = (uint64_t)call->result;
+    transfer.address = from[0];
+    transfer.count = from[1];
+    int err = transfer_add(files, &transfer);
+    transfer.kind = SLC_TRANSFER_BORROW;
+    transfer.address = to[0];
+    transfer.count = to[1];
+    return err ? err : transfer_add(files, &transfer);
+}
+
 static int pass_close(struct table *table, uint64_t first, uint64_t last)
 {
     for (uint64_t fd = first; fd <= last && fd < table->count; fd++)
@@ -862,6 +885,9 @@ static int pass_call(struct slc_files *files, struct table *table, const struct 
     case SYS_recvmmsg:
     case SYS_sendmmsg:
         return pass_messages(files, table, call);
+    case SYS_process_vm_readv:
+    case SYS_process_vm_writev:
+        return pass_own_memory(files, call);
     default:
         return pass_between(files, table, call);
     }

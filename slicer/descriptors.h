@@ -39,8 +39,12 @@ enum slc_transfer_kind {
     /* shared mappings show `size` bytes of the file at `address`, which the call of the WRITE or
      * PASS before it put there */
     SLC_TRANSFER_SHOW,
-    SLC_TRANSFER_MOVE, /* the mapping of `size` bytes at `address` is at `to_address`, as large as
-                        * `count` */
+    /* the mapping of `size` bytes at `address` is at `to_address` now, `count` bytes */
+    SLC_TRANSFER_MOVE,
+    /* process_vm_readv and writev on the process itself: buffers that were read; and those, which
+     * come next, that were written out of them */
+    SLC_TRANSFER_LEND,
+    SLC_TRANSFER_BORROW,
 };
 
 /* How the bytes lie in memory. */

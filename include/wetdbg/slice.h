@@ -57,12 +57,13 @@
  *    if a shared mapping had it, on the memory there. What a call writes to a file that a shared
  *    mapping shows is in that memory by its doing, and depends on its buffer. Where the call that
  *    delivered is the criterion, it uses all that it so delivered. A call between two descriptors
- *    (splice, sendfile) is such a call, too, and has its bytes from another. What came from outside
- *    is told by its value, which was in no buffer; a pipe that a child process shares is all
- *    outside from the child's birth on, and so is what goes through descriptors that came in a
- *    message. How many bytes a call returned does not depend on who put them there. What a call
- *    wrote while another thread ran, or when a thread ended (the word that a join waits for), is
- *    the call's (the last instruction's) too.
+ *    (splice, sendfile) is such a call, too, and has its bytes from another; process_vm_readv and
+ *    process_vm_writev on the process itself have theirs from its memory. What came from outside is
+ *    told by its value, which was in no buffer; a pipe that a child process shares is all outside
+ *    from the child's birth on, and so is what goes through descriptors that came in a message. How
+ *    many bytes a call returned does not depend on who put them there. What a call wrote while
+ *    another thread ran, or when a thread ended (the word that a join waits for), is the call's
+ *    (the last instruction's) too.
  *  - Memory is one for all threads: who reads a byte depends on whoever wrote it last. Registers
  *    are each thread's own; a new one's are copies of its parent's at the call that made it, where
  *    rax is that call's and the stack and thread pointers are its arguments.

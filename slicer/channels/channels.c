@@ -29,7 +29,8 @@ bool slc_transfer_sends(const struct slc_transfer *transfer)
 static bool receives(const struct slc_transfer *transfer)
 {
     return transfer->kind == SLC_TRANSFER_READ || transfer->kind == SLC_TRANSFER_MAP ||
-           transfer->kind == SLC_TRANSFER_PASS || transfer->kind == SLC_TRANSFER_SHOW;
+           transfer->kind == SLC_TRANSFER_PASS || transfer->kind == SLC_TRANSFER_SHOW ||
+           transfer->kind == SLC_TRANSFER_BORROW;
 }
 
 /* Whether other descriptors may stand for the same file. */
@@ -58,7 +59,9 @@ static void note_receiver(struct slc_channels *channels, const struct slc_transf
 {
     uint32_t index = transfer->kind == SLC_TRANSFER_PASS ? transfer->from_file : transfer->file;
 
-    if (!receives(transfer) || transfer->kind == SLC_TRANSFER_SHOW)
+    channels->is_shared |= transfer->kind == SLC_TRANSFER_BORROW;
+    if (!receives(transfer) || transfer->kind == SLC_TRANSFER_SHOW ||
+        transfer->kind == SLC_TRANSFER_BORROW)
         return;
     const struct slc_file *file = slc_files_get(channels->files, index);
     channels->is_read[index] = true;
@@ -195,10 +198,10 @@ const struct slc_transfer *slc_channels_call(const struct slc_channels *channels
 static bool may_receive(const struct slc_channels *channels, const struct slc_transfer *transfer)
 {
     uint32_t index = transfer->kind == SLC_TRANSFER_PASS ? transfer->from_file : transfer->file;
-    const struct slc_file *file = slc_files_get(channels->files, index);
 
-    if (transfer->kind == SLC_TRANSFER_SHOW)
+    if (transfer->kind == SLC_TRANSFER_SHOW || transfer->kind == SLC_TRANSFER_BORROW)
         return channels->is_shared;
+    const struct slc_file *file = slc_files_get(channels->files, index);
     if (file->reads_fifo != SLC_NO_FIFO)
         return channels->is_sent[file->reads_fifo];
     return channels->is_written[index] ||

@@ -67,7 +67,8 @@ uint32_t slc_channels_sender(const struct slc_channels *channels, wetdbg_time ti
  * receipts. */
 bool slc_channels_may_return(const struct slc_channels *channels, uint32_t sender);
 
-/* Whether the run had a shared mapping: then calls may deliver what memory holds. */
+/* Whether calls may deliver what memory holds: the run had a shared mapping, or copied its own
+ * memory by process_vm_readv. */
 bool slc_channels_shares(const struct slc_channels *channels);
 
 /* ---- where bytes came from ---- */

@@ -29,7 +29,7 @@ struct slc_channels {
     bool *is_read;        /* by file */
     bool *is_sent;        /* by fifo: something was put into it */
     bool *is_taken;       /* ... was taken from it */
-    bool is_shared;       /* by a mapping */
+    bool is_shared;       /* by a mapping; or the process copied its own memory by a call */
     uint64_t first_named; /* event: when something was put into a file of a path */
     uint64_t last_named;  /* ... when something was last read from one */
     /* Once slc_channels_link() has been called: */

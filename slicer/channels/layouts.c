@@ -179,7 +179,8 @@ static int read_call(struct slc_channels *channels, struct wetdbg_state **state,
     bool has_list = transfer->layout != SLC_LAYOUT_BUFFER, wants_bytes;
     int err = 0;
 
-    if (transfer->kind > SLC_TRANSFER_WRITE && transfer->kind != SLC_TRANSFER_UNMAP)
+    if (transfer->kind > SLC_TRANSFER_WRITE && transfer->kind != SLC_TRANSFER_UNMAP &&
+        transfer->kind != SLC_TRANSFER_LEND && transfer->kind != SLC_TRANSFER_BORROW)
         return 0;
     wants_bytes = has_receivers && (asked || channels->kept_bytes < KEPT_BYTES);
     if (!asked && !has_list && !wants_bytes)

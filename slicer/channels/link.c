@@ -788,6 +788,16 @@ static int show_passed(struct linker *linker, const struct shown *shown)
     return err;
 }
 
+/* What a call copied of the process's memory. */
+static int pass_borrow(struct linker *linker, uint32_t number)
+{
+    const struct slc_transfer *lent = &linker->channels->list[number - 1];
+    const struct shown shown = {number, number - 1, 0, 0, lent->size};
+
+    assert(number && lent->kind == SLC_TRANSFER_LEND);
+    return lent->size < SLC_SENT_MAX ? show_sent(linker, &shown) : 0;
+}
+
 /* Links what shared mappings show of a call to where the same call had it from. */
 static int pass_show(struct linker *linker, uint32_t number, const struct slc_transfer *transfer)
 {
@@ -889,6 +899,10 @@ static int pass(struct linker *linker, uint32_t number)
         return pass_show(linker, number, transfer);
     case SLC_TRANSFER_MOVE:
         return pass_move(linker, transfer);
+    case SLC_TRANSFER_LEND:
+        return 0;
+    case SLC_TRANSFER_BORROW:
+        return pass_borrow(linker, number);
     }
     return 0;
 }

@@ -330,7 +330,7 @@ int slc_passed_brought(struct slc_scan *scan, wetdbg_time time, struct slc_want 
          number++) {
         const struct slc_passed_bytes all = {number, 0, transfer->size};
         if (transfer->kind != SLC_TRANSFER_READ && transfer->kind != SLC_TRANSFER_MAP &&
-            transfer->kind != SLC_TRANSFER_PASS)
+            transfer->kind != SLC_TRANSFER_PASS && transfer->kind != SLC_TRANSFER_BORROW)
             continue;
         err = slc_channels_need_links(channels);
         if (!err && transfer->kind == SLC_TRANSFER_PASS)

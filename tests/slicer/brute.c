@@ -616,6 +616,15 @@ static void taken(struct brute *b, const struct fake_happening *h)
     pass_taken(b, h);
 }
 
+static void lent(struct brute *b, const struct fake_happening *h)
+{
+    for (uint64_t i = 0; i < h->size; i++) {
+        uint32_t def = memory_get(b, h->address + i);
+        if (def && b->defs.at[def].time == h->call)
+            b->defs.at[def].source = memory_get(b, h->lender + i);
+    }
+}
+
 static void copied(struct brute *b, const struct fake_happening *h)
 {
     for (uint64_t i = 0; i < h->size; i++) {
@@ -693,6 +702,9 @@ static void happen(struct brute *b, const struct fake_happening *h)
         break;
     case FAKE_CUT:
         cut(b, h);
+        break;
+    case FAKE_LENT:
+        lent(b, h);
         break;
     case FAKE_WRITE:
         b->now = &b->threads[h->task];

@@ -33,6 +33,8 @@ static const struct call {
     {SYS_sendmmsg, "dmvv"},
     {SYS_recvmmsg, "dmvv[16]"},
     {SYS_pwritev2, "d*vvvv"},
+    {SYS_process_vm_readv, "v*v*vv"},
+    {SYS_process_vm_writev, "v*v*vv"},
     {SYS_socketpair, "vvvd"},
     {SYS_memfd_create, "sv"},
     {SYS_ftruncate, "dv"},

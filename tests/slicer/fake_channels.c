@@ -343,6 +343,25 @@ static void keep_pair(struct wetdbg *wet, const struct user_regs_struct *r)
         (r->rsi & 0xf) != SOCK_STREAM;
 }
 
+/* process_vm_readv and writev: both lists byte for byte. */
+static void keep_copies(struct wetdbg *wet, uint32_t slot, wetdbg_time call,
+                        const struct user_regs_struct *r, uint64_t result)
+{
+    const struct fake_passing none = {.from = {.object = UINT32_MAX}, .to.object = UINT32_MAX};
+    bool is_read = r->rax == SYS_process_vm_readv;
+    uint64_t from = is_read ? r->r10 : r->rsi, to = is_read ? r->rsi : r->r10;
+    uint64_t from_off = 0, to_off = 0;
+
+    for (uint64_t i = 0; i < result; i++) {
+        for (; from_off == word_at(wet, from + 8); from += 16)
+            from_off = 0;
+        for (; to_off == word_at(wet, to + 8); to += 16)
+            to_off = 0;
+        happen(wet, FAKE_LENT, slot, call, &none, word_at(wet, to) + to_off++, 1);
+        wet->happenings.at[wet->happenings.count - 1].lender = word_at(wet, from) + from_off++;
+    }
+}
+
 static void keep_mapping(struct wetdbg *wet, uint32_t slot, wetdbg_time call,
                          const struct user_regs_struct *r, uint64_t address)
 {
@@ -373,6 +392,10 @@ void fake_channels_exit(struct wetdbg *wet, uint32_t slot, wetdbg_time call,
     switch (before->rax) {
     case SYS_socketpair:
         keep_pair(wet, before);
+        break;
+    case SYS_process_vm_readv:
+    case SYS_process_vm_writev:
+        keep_copies(wet, slot, call, before, result);
         break;
     case SYS_mmap:
         keep_mapping(wet, slot, call, before, result);

@@ -289,6 +289,12 @@ static unsigned syscall_effects(const struct wetdbg *wet, const struct user_regs
     case SYS_preadv2:
         n = list_effects(wet, in->rsi, in->rdx, result, out);
         break;
+    case SYS_process_vm_readv:
+        n = list_effects(wet, in->rsi, in->rdx, result, out);
+        break;
+    case SYS_process_vm_writev:
+        n = list_effects(wet, in->r10, in->r8, result, out);
+        break;
     case SYS_recvmsg: {
         uint64_t message[7] = {0};
         if (pread(wet->memory, message, sizeof(message), (off_t)in->rsi) == sizeof(message))
@@ -1002,6 +1008,7 @@ int fake_wet_run_with(char *const argv[], const char *input, uint64_t max_steps,
     wet->options = *options;
     wet->random = options->seed ? options->seed : 1;
     wet->pid = fork();
+    wet->info.pid = wet->pid;
     if (wet->pid == 0)
         child(argv, input, options->no_clone3);
     waitpid(wet->pid, &status, 0);

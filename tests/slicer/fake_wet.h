@@ -55,6 +55,7 @@ enum fake_kind {
     FAKE_SHOWN,  /* size bytes at address are those of `from` from now on */
     FAKE_HIDDEN, /* size bytes at address are nothing's any more */
     FAKE_CUT,    /* `to` ends at its offset */
+    FAKE_LENT,   /* it wrote size bytes at address out of those at `lender` */
 };
 
 /* An object of the kernel, and where in it; queues have no offsets. */
@@ -79,6 +80,7 @@ struct fake_happening {
     bool stack_is_given, tls_is_given; /* THREAD: by the arguments */
     uint64_t fault_pc;                 /* HANDLER: of the instruction that faulted; 0: none did */
     struct fake_end from, to;
+    uint64_t lender;
     bool is_peek;    /* what was taken is still there */
     bool is_message; /* a message begins */
     bool is_own;     /* HANDLER: the instruction `time`, a call, sent the signal to its thread */

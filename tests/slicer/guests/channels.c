@@ -19,7 +19,7 @@
 #define AT(n)  ((const void *)(in + (n)))
 
 static volatile unsigned char in[16], given = 7;
-static unsigned char out[16 * 33];
+static unsigned char out[16 * 35];
 static char path[64], other[64], third[64];
 
 /* 0..9, A..F */
@@ -386,6 +386,19 @@ static void ways(void)
     close(fd);
 }
 
+/* Calls that copy the process's own memory. */
+static void own_memory(void)
+{
+    const struct iovec from[2] = {{(void *)AT(9), 4}, {(void *)AT(2), 5}};
+    const struct iovec to[2] = {{OUT(33) + 6, 3}, {OUT(33), 6}};
+    const struct iovec one = {OUT(34) + 1, 7};
+
+    check(process_vm_readv(getpid(), to, 2, from, 2, 0), 9);
+    /* MOVES C234569AB....... */
+    check(process_vm_writev(getpid(), from, 2, &one, 1, 0), 7);
+    /* MOVES .9ABC234........ */
+}
+
 /* So that much of what that is executed depends on what came back. */
 static void look(void)
 {
@@ -413,6 +426,7 @@ int main(int argc, char **argv)
     other_names();
     shown();
     ways();
+    own_memory();
     unlink(path);
     unlink(other);
     look();
