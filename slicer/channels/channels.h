@@ -19,7 +19,9 @@
  * A file may be written by others, a pipe used by a child of which there is no trace: what a call
  * delivered came from a sender only if the sender had the same byte in its buffer, which who
  * follows it has to see to. From the moment on that a pipe has gone to a child nothing is known of
- * it. Not followed: descriptors that come in messages, files of more than 4 GiB.
+ * it. Not followed: descriptors that come in messages, files of more than 4 GiB; symbolic links
+ * that were there before the run, where no inode tells what they lead to; ahead, what another
+ * thread reads of a splice that has not come back yet; by an origin, what a splice waited for.
  */
 #ifndef SLICER_CHANNELS_CHANNELS_H
 #define SLICER_CHANNELS_CHANNELS_H

@@ -14,6 +14,7 @@
 
 #define PAGE_BITS  12
 #define PAGE_BYTES (1u << PAGE_BITS)
+#define HOPS_MAX   64 /* of a byte from descriptor to descriptor; beyond them calls do not wait */
 
 /* The bytes as they were delivered. */
 struct slc_held_page {
@@ -198,8 +199,8 @@ int slc_passed_receive(struct slc_scan *scan, struct slc_task *task, const struc
 
 /* ---- wanted ---- */
 
-static int hold(struct slc_scan *scan, const struct slc_carried *carried,
-                const struct slc_want *want)
+static int hold_one(struct slc_scan *scan, const struct slc_carried *carried,
+                    const struct slc_want *want)
 {
     struct slc_held *held = &scan->held;
     int err = held->wants.table ? 0 : slc_memory_init(&held->wants, scan->memory.has_wants);
@@ -218,6 +219,38 @@ static int hold(struct slc_scan *scan, const struct slc_carried *carried,
     if (!err && carried->has_value)
         err = set_value(held, carried->at, carried->value);
     return err ? err : slc_memory_add(&held->wants, carried->at, 1, want);
+}
+
+/*
+ * Holds a byte and, if its call had it from another descriptor, also where it came from: such a
+ * call may have waited for who sent it, and began before that. What it had from memory is wanted
+ * at its begin.
+ */
+static int hold(struct slc_scan *scan, const struct slc_carried *carried,
+                const struct slc_want *want)
+{
+    const struct slc_channels *channels = scan->slice->session->channels;
+    struct slc_carried at = *carried;
+    struct slc_want from = *want;
+    int err = hold_one(scan, &at, &from);
+
+    for (unsigned hop = 0; hop < HOPS_MAX && !err; hop++) {
+        uint32_t sender = slc_channels_sender_of(channels, at.at);
+        const struct slc_transfer *transfer = slc_channels_call(channels, sender);
+        struct slc_source source;
+        if (transfer->kind != SLC_TRANSFER_PASS)
+            break;
+        slc_channels_source(channels, sender, at.at - slc_channels_first(channels, sender),
+                            &source);
+        if (source.kind != SLC_SOURCE_CALL)
+            break;
+        at.at = source.at;
+        from.user = transfer->time;
+        from.distance++;
+        from.edge = WETDBG_EDGE_VALUE;
+        err = hold_one(scan, &at, &from);
+    }
+    return err;
 }
 
 int slc_passed_want(struct slc_scan *scan, struct slc_task *task, struct slc_want *want)

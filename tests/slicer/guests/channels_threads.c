@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A thread reads what another one writes: it waits for the first bytes, and later the writer for it, since
- * there is room for a page only. What came through goes into a sum.
+ * there is room for a page only. What came through goes into a sum. Another thread waits for what it
+ * hands on from pipe to pipe.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,6 +15,8 @@
 static int fds[2];
 static char much[MUCH], got[MUCH];
 static volatile unsigned sum;
+static int first[2], second[2];
+static char few[40], passed[40];
 
 static void *reader(void *arg)
 {
@@ -28,6 +31,35 @@ static void *reader(void *arg)
         done += (size_t)count;
     }
     return NULL;
+}
+
+/* Waits for what it hands on. */
+static void *passer(void *arg)
+{
+    (void)arg;
+    if (splice(first[0], NULL, second[1], NULL, sizeof(few), 0) != sizeof(few))
+        sum = 1;
+    return NULL;
+}
+
+static int pass_on(const pthread_attr_t *attributes)
+{
+    pthread_t thread;
+
+    if (pipe(first) || pipe(second) || pthread_create(&thread, attributes, passer, NULL))
+        return 4;
+    for (volatile unsigned i = 0; i < 500; i++)
+        ;
+    for (unsigned i = 0; i < sizeof(few); i += 3)
+        few[i] = (char)(sum + i * 7);
+    if (write(first[1], few, sizeof(few)) != sizeof(few))
+        return 5;
+    pthread_join(thread, NULL);
+    if (read(second[0], passed, sizeof(passed)) != sizeof(passed))
+        return 6;
+    for (unsigned i = 0; i < sizeof(passed); i++)
+        sum = sum * 3 + (unsigned char)passed[i];
+    return 0;
 }
 
 static void fill(unsigned from, unsigned end, char value)
@@ -57,5 +89,6 @@ int main(void)
     pthread_join(thread, NULL);
     for (unsigned i = 0; i < MUCH; i += 5)
         sum = sum * 3 + (unsigned char)got[i];
-    return sum == 0;
+    int failed = pass_on(&attributes);
+    return failed ? failed : sum == 0;
 }
