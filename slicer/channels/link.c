@@ -732,6 +732,8 @@ static int pass_move(struct linker *linker, const struct slc_transfer *transfer)
         if (is->address + is->size == end && transfer->count > transfer->size)
             is->size += more < SLC_SENT_MAX ? more : 0;
         is->address += transfer->to_address - start;
+        if (is->address + is->size < is->address || is->offset + is->size < is->offset)
+            is->size = 0; /* no kernel does that */
     }
     return err;
 }
