@@ -306,11 +306,6 @@ static bool is_shown(const struct round *round, const struct wetdbg_prune_line *
                                  : cli_slice_line_is_readable(round->session, line->line);
 }
 
-static bool only_calls(const struct wetdbg_slice_line *line)
-{
-    return line->calls && line->calls == line->statements;
-}
-
 static void print_line(const struct round *round, const struct wetdbg_prune_line *row)
 {
     struct cli_out *out = round->session->out;
@@ -366,7 +361,7 @@ static void print_rows(const struct round *round, uint64_t *callers)
         const struct wetdbg_prune_line *row = round->rows[i].line;
         if (!is_shown(round, row))
             continue;
-        if (only_calls(row->line) && !round->how->shows_all) {
+        if (wetdbg_slice_line_only_calls(row->line) && !round->how->shows_all) {
             ++*callers;
             continue;
         }
@@ -434,6 +429,7 @@ static json_t *json_of_line(const struct round *round, const struct row *shown)
     cli_json_set(object, "confidence", json_real(row->confidence));
     cli_json_set(object, "instances", cli_json_count(line->instances));
     cli_json_set(object, "kept", cli_json_count(row->kept));
+    cli_json_set(object, "only_calls", json_boolean(wetdbg_slice_line_only_calls(line)));
     cli_json_set(object, "distance", has_distance ? json_integer(shown->distance) : json_null());
     cli_json_set(object, "first_time", cli_json_count(line->first_time));
     cli_json_set(object, "last_time", cli_json_count(line->last_time));

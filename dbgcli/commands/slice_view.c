@@ -22,7 +22,7 @@ static enum part part_of(const struct cli_slice_view *view, const struct wetdbg_
 {
     if (!cli_slice_line_is_readable(view->session, line))
         return OTHER;
-    return line->calls && line->calls == line->statements ? CALLER : OWN;
+    return wetdbg_slice_line_only_calls(line) ? CALLER : OWN;
 }
 
 /* Puts the lines of some parts behind those that are there, in their order. */
@@ -343,6 +343,7 @@ static json_t *json_of_line(const struct cli_slice_view *view, size_t index)
     cli_json_set(row, "module", cli_json_text(line->module));
     cli_json_set(row, "instances", cli_json_count(line->instances));
     cli_json_set(row, "statements", json_integer(line->statements));
+    cli_json_set(row, "only_calls", json_boolean(wetdbg_slice_line_only_calls(line)));
     cli_json_set(row, "distance",
                  line->min_distance == WETDBG_DISTANCE_UNKNOWN ? json_null()
                                                                : json_integer(line->min_distance));

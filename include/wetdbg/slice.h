@@ -252,10 +252,15 @@ struct wetdbg_slice_line {
      * without record_parents. */
     uint32_t min_distance;
     wetdbg_time first_time, last_time;
-    /* of `statements`, those that are calls: if all are, the line only called what is in the
-     * slice */
+    /* of `statements`, those that are calls */
     uint32_t calls;
 };
+
+/* Whether nothing of the line is in the slice but calls of what is: a caller's bookkeeping. */
+static inline bool wetdbg_slice_line_only_calls(const struct wetdbg_slice_line *line)
+{
+    return line->calls && line->calls == line->statements;
+}
 
 /*
  * What slices of a run have found out, for further ones: those are several times faster then.

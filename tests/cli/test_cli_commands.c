@@ -816,6 +816,10 @@ static void json_slice_gives_absolute_files_and_counts(void **state)
     assert_int_equal(json_integer_value(json_object_get(first, "line")), 30);
     assert_string_equal(json_string_value(json_object_get(first, "function")), "helper");
     assert_int_equal(json_integer_value(json_object_get(first, "instances")), 2);
+    for (size_t i = 0; i < 3; i++) /* of main.c:10 there is only a call */
+        assert_int_equal(json_is_true(json_object_get(json_array_get(lines, i), "only_calls")),
+                         json_integer_value(json_object_get(json_array_get(lines, i), "line")) ==
+                             10);
     json_decref(object);
 }
 
