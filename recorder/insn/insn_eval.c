@@ -702,6 +702,41 @@ bool ins_eval_run(const struct ins_eval *eval, const uint64_t inputs[INS_EVAL_IN
     }
 }
 
+bool ins_eval_value(const struct ins_eval *eval, const uint64_t inputs[INS_EVAL_INPUTS],
+                    uint64_t *value)
+{
+    uint64_t a = inputs[0], b = inputs[1], mask = ins_low_bytes(eval->bytes);
+
+    switch (eval->op) {
+    case OP_ADD:
+        *value = (a + b) & mask;
+        return true;
+    case OP_SUB:
+        *value = (a - b) & mask;
+        return true;
+    case OP_AND:
+        *value = a & b;
+        return true;
+    case OP_OR:
+        *value = a | b;
+        return true;
+    case OP_XOR:
+        *value = a ^ b;
+        return true;
+    case OP_INC:
+        *value = (a + 1) & mask;
+        return true;
+    case OP_DEC:
+        *value = (a - 1) & mask;
+        return true;
+    case OP_LEA:
+        *value = (a + b * eval->scale + inputs[2]) & ins_low_bytes(eval->inputs[2].bytes) & mask;
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* ---- one to one ---- */
 
 unsigned ins_eval_determined(const struct ins_eval *eval, unsigned i,

@@ -68,6 +68,11 @@ bool ins_eval_make(const uint8_t *code, size_t len, struct ins_eval *out);
 bool ins_eval_run(const struct ins_eval *eval, const uint64_t inputs[INS_EVAL_INPUTS],
                   uint64_t flags, struct ins_eval_result *result);
 
+/* The first result alone, of the instructions that are met most: false for all others, and where
+ * ins_eval_run() is. */
+bool ins_eval_value(const struct ins_eval *eval, const uint64_t inputs[INS_EVAL_INPUTS],
+                    uint64_t *value);
+
 /*
  * How many of the lowest bytes of input `i` are determined by as many of the lowest bytes of the
  * first result, of which the lowest `bytes` are known, whatever the value: addition and what is

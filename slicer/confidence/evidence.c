@@ -143,7 +143,7 @@ static int give_all(struct slc_work *work)
 int slc_give_test(struct slc_work *work, bool is_memory, uint64_t at, unsigned bytes,
                   const struct slc_test *like)
 {
-    struct slc_test *test = slc_test_new(work->stepping->pins, like);
+    struct slc_test *test = slc_test_get(work->stepping->pins, like);
     int err = test ? 0 : -ENOMEM;
 
     for (unsigned b = 0; b < bytes && !err; b++)
@@ -499,20 +499,24 @@ static double estimate(const struct slc_range *range, const struct enumeration *
 
 static int judge_by_tests(struct slc_work *work, struct slc_made *made)
 {
-    struct slc_alt *alt = slc_alt_new(made->range);
-    double size = slc_range_size(made->range);
+    struct slc_pins *pins = work->stepping->pins;
+    struct slc_alt *alt = slc_alt_find(pins, made->range, &work->judge);
 
-    if (!alt)
-        return -ENOMEM;
-    struct enumeration done = enumerate(work, made, alt);
-    made->confidence = confidence_of(estimate(made->range, &done), size);
-    alt->judged = (uint32_t)done.places;
-    if (done.others + 1 >= done.judged) {
-        slc_alt_release(work->stepping->pins, alt);
-        return 0;
+    if (!alt) {
+        alt = slc_alt_new(made->range);
+        if (!alt)
+            return -ENOMEM;
+        struct enumeration done = enumerate(work, made, alt);
+        alt->confidence = confidence_of(estimate(made->range, &done), slc_range_size(made->range));
+        alt->judged = (uint32_t)done.places;
+        alt->allows_all = done.others + 1 >= done.judged;
+        slc_alt_keep(pins, alt, &work->judge);
     }
-    slc_alt_keep(work->stepping->pins, alt, &work->judge);
-    made->alt = alt;
+    made->confidence = alt->confidence;
+    if (alt->allows_all)
+        slc_alt_release(pins, alt);
+    else
+        made->alt = alt;
     return 0;
 }
 

@@ -15,11 +15,14 @@
 #define BUDGET       16u
 #define DEPTH_MAX    16 /* of alternatives that judge by others */
 #define BLOCKS_FIRST 1024u
+#define TESTS_FIRST  1024u
+#define MEMOS        (1u << 13)
 
 struct link {
     struct slc_test *test;
-    slc_pin next; /* a list, or none */
-    uint8_t byte; /* of the test's operand */
+    slc_pin next;  /* a list, or none */
+    uint8_t byte;  /* of the test's operand */
+    uint8_t count; /* of the list that it is the first of */
 };
 
 struct block {
@@ -35,6 +38,9 @@ struct slc_pins {
     struct block *blocks;
     struct wd_index by_number;
     uint32_t block_count, block_capacity;
+    struct slc_test **tests; /* by hash: the first of those with that place */
+    size_t test_count, test_capacity;
+    struct slc_alt *memos[MEMOS]; /* by their judges' hash: the last one that was kept, or NULL */
 };
 
 int slc_pins_new(struct slc_pins **out)
@@ -42,8 +48,13 @@ int slc_pins_new(struct slc_pins **out)
     struct slc_pins *pins = calloc(1, sizeof(*pins));
     int err = pins ? wd_index_renew(&pins->by_number, BLOCKS_FIRST) : -ENOMEM;
 
+    if (!err) {
+        pins->tests = calloc(TESTS_FIRST, sizeof(struct slc_test *));
+        pins->test_capacity = TESTS_FIRST;
+        err = pins->tests ? 0 : -ENOMEM;
+    }
     if (err)
-        free(pins);
+        slc_pins_free(pins);
     else
         *out = pins;
     return err;
@@ -56,6 +67,9 @@ void slc_pins_free(struct slc_pins *pins)
     for (uint32_t i = 0; i < pins->link_count; i++)
         if (pins->links[i].test)
             slc_test_release(pins, pins->links[i].test);
+    for (unsigned i = 0; i < MEMOS; i++)
+        slc_alt_release(pins, pins->memos[i]);
+    free(pins->tests);
     free(pins->links);
     free(pins->blocks);
     wd_index_fini(&pins->by_number);
@@ -64,15 +78,121 @@ void slc_pins_free(struct slc_pins *pins)
 
 /* ---- tests ---- */
 
-struct slc_test *slc_test_new(struct slc_pins *pins, const struct slc_test *like)
+static uint64_t mix(uint64_t hash, uint64_t word)
 {
-    struct slc_test *test = malloc(sizeof(*test));
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
 
-    (void)pins;
+static uint64_t hash_check(uint64_t hash, const struct slc_check *check)
+{
+    for (unsigned i = 0; i < INS_EVAL_RESULTS; i++) {
+        hash = mix(hash, check->values[i]);
+        hash = mix(hash, check->masks[i] ^ check->alt_shifts[i]);
+        hash = mix(hash, (check->alts[i] ? check->alts[i]->hash : 0) ^ check->alt_masks[i]);
+    }
+    for (unsigned i = 0; i < check->outcome_count; i++)
+        hash = mix(hash, 2u * check->outcomes[i].condition + check->outcomes[i].holds);
+    return hash;
+}
+
+static uint64_t hash_test(const struct slc_test *test)
+{
+    uint64_t hash = mix(test->varied ^ test->flags << 8, test->value);
+
+    if (test->eval) {
+        hash = mix(hash, test->eval->op);
+        for (unsigned i = 0; i < INS_EVAL_INPUTS; i++)
+            hash = mix(hash, test->inputs[i]);
+        return hash_check(hash, &test->check);
+    }
+    hash = mix(hash, test->address ^ test->scale);
+    for (uint32_t i = 0; i < test->forbidden->count; i++)
+        hash = mix(hash, test->forbidden->addresses[i]);
+    return hash;
+}
+
+static bool is_same_check(const struct slc_check *a, const struct slc_check *b)
+{
+    if (a->outcome_count != b->outcome_count)
+        return false;
+    for (unsigned i = 0; i < INS_EVAL_RESULTS; i++)
+        if (a->values[i] != b->values[i] || a->masks[i] != b->masks[i] ||
+            a->alts[i] != b->alts[i] || a->alt_masks[i] != b->alt_masks[i] ||
+            a->alt_shifts[i] != b->alt_shifts[i])
+            return false;
+    for (unsigned i = 0; i < a->outcome_count; i++)
+        if (a->outcomes[i].condition != b->outcomes[i].condition ||
+            a->outcomes[i].holds != b->outcomes[i].holds)
+            return false;
+    return true;
+}
+
+static bool is_same_test(const struct slc_test *a, const struct slc_test *b)
+{
+    if (a->eval != b->eval || a->varied != b->varied || a->value != b->value ||
+        a->flags != b->flags)
+        return false;
+    if (a->eval)
+        return memcmp(a->inputs, b->inputs, sizeof(a->inputs)) == 0 &&
+               is_same_check(&a->check, &b->check);
+    return a->address == b->address && a->scale == b->scale &&
+           a->forbidden->count == b->forbidden->count &&
+           memcmp(a->forbidden->addresses, b->forbidden->addresses,
+                  a->forbidden->count * sizeof(uint64_t)) == 0;
+}
+
+/* Where the one of the table that is like this hangs, or the end of the list where it would. */
+static struct slc_test **find_test(const struct slc_pins *pins, const struct slc_test *like,
+                                   uint64_t hash)
+{
+    struct slc_test **at = &pins->tests[hash & (pins->test_capacity - 1)];
+
+    while (*at && ((*at)->hash != hash || !is_same_test(*at, like)))
+        at = &(*at)->next;
+    return at;
+}
+
+/* More places. Where memory is short lists get longer. */
+static void spread_tests(struct slc_pins *pins)
+{
+    size_t capacity = 2 * pins->test_capacity;
+    struct slc_test **tests = calloc(capacity, sizeof(struct slc_test *));
+
+    if (!tests)
+        return;
+    for (size_t i = 0; i < pins->test_capacity; i++)
+        for (struct slc_test *test = pins->tests[i], *next; test; test = next) {
+            struct slc_test **at = &tests[test->hash & (capacity - 1)];
+            next = test->next;
+            test->next = *at;
+            *at = test;
+        }
+    free(pins->tests);
+    pins->tests = tests;
+    pins->test_capacity = capacity;
+}
+
+struct slc_test *slc_test_get(struct slc_pins *pins, const struct slc_test *like)
+{
+    uint64_t hash = hash_test(like);
+    struct slc_test **at = find_test(pins, like, hash);
+
+    if (*at) {
+        (*at)->users++;
+        return *at;
+    }
+    struct slc_test *test = malloc(sizeof(*test));
     if (!test)
         return NULL;
     *test = *like;
     test->users = 1;
+    test->hash = hash;
+    test->next = NULL;
+    test->tells_value = !test->check.outcome_count && !test->check.masks[1] && !test->check.alts[1];
+    *at = test;
+    if (++pins->test_count > pins->test_capacity)
+        spread_tests(pins);
     for (unsigned i = 0; i < INS_EVAL_RESULTS; i++)
         if (test->check.alts[i])
             test->check.alts[i]->users++;
@@ -102,11 +222,44 @@ struct slc_alt *slc_alt_new(const struct slc_range *range)
     return alt;
 }
 
+static uint64_t hash_judge(const struct slc_range *range, const struct slc_judge *judge)
+{
+    uint64_t hash = mix(mix(range->most ^ range->count, judge->value), judge->equal), from;
+
+    for (unsigned i = 0; i < judge->test_count; i++) {
+        memcpy(&from, judge->tests[i].from, sizeof(from));
+        hash = mix(hash, judge->tests[i].test->hash ^ from);
+    }
+    return hash;
+}
+
+static bool is_same_judge(const struct slc_judge *a, const struct slc_judge *b)
+{
+    if (a->value != b->value || a->equal != b->equal || a->test_count != b->test_count)
+        return false;
+    for (unsigned i = 0; i < a->test_count; i++)
+        if (a->tests[i].test != b->tests[i].test ||
+            memcmp(a->tests[i].from, b->tests[i].from, sizeof(a->tests[i].from)) != 0)
+            return false;
+    return true;
+}
+
+struct slc_alt *slc_alt_find(struct slc_pins *pins, const struct slc_range *range,
+                             const struct slc_judge *judge)
+{
+    uint64_t hash = hash_judge(range, judge);
+    struct slc_alt *alt = pins->memos[hash % MEMOS];
+
+    if (!alt || alt->hash != hash || alt->range != range || !is_same_judge(alt->judge, judge))
+        return NULL;
+    alt->users++;
+    return alt;
+}
+
 void slc_alt_keep(struct slc_pins *pins, struct slc_alt *alt, const struct slc_judge *judge)
 {
     size_t bytes = offsetof(struct slc_judge, tests) + judge->test_count * sizeof(judge->tests[0]);
 
-    (void)pins;
     for (unsigned i = 0; i < judge->test_count; i++) {
         for (unsigned r = 0; r < INS_EVAL_RESULTS; r++) {
             const struct slc_alt *own = judge->tests[i].test->check.alts[r];
@@ -114,6 +267,7 @@ void slc_alt_keep(struct slc_pins *pins, struct slc_alt *alt, const struct slc_j
                 alt->depth = own->depth + 1;
         }
     }
+    alt->hash = hash_judge(alt->range, judge);
     alt->judge = alt->depth < DEPTH_MAX ? malloc(bytes) : NULL;
     if (!alt->judge) {
         alt->depth = 0;
@@ -122,6 +276,10 @@ void slc_alt_keep(struct slc_pins *pins, struct slc_alt *alt, const struct slc_j
     memcpy(alt->judge, judge, bytes);
     for (unsigned i = 0; i < judge->test_count; i++)
         ((struct slc_test *)judge->tests[i].test)->users++;
+    struct slc_alt **memo = &pins->memos[alt->hash % MEMOS];
+    slc_alt_release(pins, *memo);
+    *memo = alt;
+    alt->users++;
 }
 
 void slc_addresses_release(struct slc_addresses *addresses)
@@ -134,6 +292,11 @@ void slc_test_release(struct slc_pins *pins, struct slc_test *test)
 {
     if (!test || --test->users)
         return;
+    struct slc_test **at = &pins->tests[test->hash & (pins->test_capacity - 1)];
+    while (*at != test)
+        at = &(*at)->next;
+    *at = test->next;
+    pins->test_count--;
     for (unsigned i = 0; i < INS_EVAL_RESULTS; i++)
         slc_alt_release(pins, test->check.alts[i]);
     slc_addresses_release(test->forbidden);
@@ -157,6 +320,19 @@ static bool is_forbidden(const struct slc_addresses *addresses, uint64_t address
     return at < addresses->count && addresses->addresses[at] == address;
 }
 
+/* Whether one of the results would do, apart from the flags. */
+static bool value_passes(const struct slc_check *check, unsigned i, uint64_t value,
+                         unsigned *budget)
+{
+    if (value == check->values[i])
+        return true;
+    if ((value ^ check->values[i]) & check->masks[i])
+        return false;
+    return !check->alts[i] ||
+           alt_allows(check->alts[i], (value << check->alt_shifts[i]) & check->alt_masks[i],
+                      budget);
+}
+
 static bool check_passes(const struct slc_check *check, const struct ins_eval_result *result,
                          unsigned *budget)
 {
@@ -171,9 +347,7 @@ static bool check_passes(const struct slc_check *check, const struct ins_eval_re
             return false;
     }
     for (unsigned i = 0; i < INS_EVAL_RESULTS; i++)
-        if (check->alts[i] && result->values[i] != check->values[i] &&
-            !alt_allows(check->alts[i],
-                        (result->values[i] << check->alt_shifts[i]) & check->alt_masks[i], budget))
+        if (!value_passes(check, i, result->values[i], budget))
             return false;
     return true;
 }
@@ -197,6 +371,8 @@ static bool test_allows(const struct slc_test *test, uint64_t other, unsigned *b
         return !is_forbidden(test->forbidden, test->address + (other - test->value) * test->scale);
     for (unsigned i = 0; i < INS_EVAL_INPUTS; i++)
         inputs[i] = test->varied >> i & 1 ? other : test->inputs[i];
+    if (test->tells_value && ins_eval_value(test->eval, inputs, &result.values[0]))
+        return value_passes(&test->check, 0, result.values[0], budget);
     return !ins_eval_run(test->eval, inputs, test->flags, &result) ||
            check_passes(&test->check, &result, budget);
 }
@@ -233,24 +409,16 @@ slc_pin slc_pin_test(struct slc_pins *pins, struct slc_test *test, unsigned byte
             return SLC_PIN_NONE;
         pin = SLC_PIN_TESTS + pins->link_count++;
     }
-    *link_of(pins, pin) = (struct link){.test = test, .next = SLC_PIN_NONE, .byte = (uint8_t)byte};
+    *link_of(pins, pin) =
+        (struct link){.test = test, .next = SLC_PIN_NONE, .byte = (uint8_t)byte, .count = 1};
     test->users++;
     return pin;
-}
-
-static bool is_same_test(const struct slc_test *a, const struct slc_test *b)
-{
-    return a == b ||
-           (a->eval && a->eval == b->eval && a->varied == b->varied && a->value == b->value &&
-            a->flags == b->flags && memcmp(a->inputs, b->inputs, sizeof(a->inputs)) == 0 &&
-            memcmp(&a->check, &b->check, sizeof(a->check)) == 0);
 }
 
 static bool has_test(const struct slc_pins *pins, slc_pin list, const struct link *of)
 {
     for (; list; list = link_of(pins, list)->next)
-        if (link_of(pins, list)->byte == of->byte &&
-            is_same_test(link_of(pins, list)->test, of->test))
+        if (link_of(pins, list)->test == of->test && link_of(pins, list)->byte == of->byte)
             return true;
     return false;
 }
@@ -264,19 +432,17 @@ slc_pin slc_pin_join(struct slc_pins *pins, slc_pin a, slc_pin b)
         slc_pin_drop(pins, kept == a ? b : a);
         return kept;
     }
-    unsigned count = 0;
-    for (slc_pin at = a; at; at = link_of(pins, at)->next)
-        count++;
     while (b) {
         struct link *link = link_of(pins, b);
+        unsigned count = link_of(pins, a)->count;
         slc_pin next = link->next;
         link->next = SLC_PIN_NONE;
         if (count >= SLC_TESTS_MAX || has_test(pins, a, link)) {
             slc_pin_drop(pins, b);
         } else {
             link->next = a;
+            link->count = (uint8_t)(count + 1);
             a = b;
-            count++;
         }
         b = next;
     }

@@ -51,11 +51,15 @@ struct slc_check {
     struct slc_outcome outcomes[SLC_OUTCOMES_MAX];
 };
 
-/* How another value of an operand shows. */
+/* How another value of an operand shows. Those that are alike are one: links tell by the pointer
+ * whether they have the same. */
 struct slc_test {
     uint32_t users;              /* links, and whoever makes it */
+    uint64_t hash;               /* of what was given: the same in each run */
+    struct slc_test *next;       /* with the same place in the table */
     const struct ins_eval *eval; /* NULL: it is an address */
     uint8_t varied;              /* bits of the inputs that are this operand */
+    bool tells_value;            /* nothing but the first result is checked */
     uint64_t value;              /* as it was */
     uint64_t inputs[INS_EVAL_INPUTS];
     uint64_t flags;
@@ -81,9 +85,9 @@ slc_pin slc_pin_join(struct slc_pins *pins, slc_pin a, slc_pin b);
  * loses evidence. */
 slc_pin slc_pin_test(struct slc_pins *pins, struct slc_test *test, unsigned byte);
 
-/* A new test, to be given to slc_pin_test() for each byte and then to slc_test_release(); NULL if
- * memory is short. It takes over check.alts and forbidden. */
-struct slc_test *slc_test_new(struct slc_pins *pins, const struct slc_test *like);
+/* A test, to be given to slc_pin_test() for each byte and then to slc_test_release(): the one that
+ * is like this, or a new one, which shares check.alts and forbidden. NULL if memory is short. */
+struct slc_test *slc_test_get(struct slc_pins *pins, const struct slc_test *like);
 void slc_test_release(struct slc_pins *pins, struct slc_test *test);
 void slc_alt_release(struct slc_pins *pins, struct slc_alt *alt);
 void slc_addresses_release(struct slc_addresses *addresses);
@@ -117,7 +121,10 @@ struct slc_judge {
 struct slc_alt {
     uint32_t users;
     uint32_t judged;
-    uint32_t depth; /* of alternatives that its tests have */
+    uint32_t depth;    /* of alternatives that its tests have */
+    bool allows_all;   /* of what was judged nothing is forbidden */
+    double confidence; /* that it comes to */
+    uint64_t hash;     /* of range and judge: the same in each run */
     const struct slc_range *range;
     struct slc_judge *judge; /* with a share in its tests; NULL: the way is long */
     uint64_t forbidden[];    /* bits */
@@ -127,8 +134,14 @@ struct slc_alt {
  * short. */
 struct slc_alt *slc_alt_new(const struct slc_range *range);
 
-/* Has it judge other values as `judge` does. If memory is short it allows them. */
+/* Has it judge other values as `judge` does, and remembers it for slc_alt_find(). If memory is
+ * short it allows them. */
 void slc_alt_keep(struct slc_pins *pins, struct slc_alt *alt, const struct slc_judge *judge);
+
+/* One that was kept with the same range and such a judge, lately: it would be made as it was then.
+ * For slc_alt_release(); NULL if there is none. */
+struct slc_alt *slc_alt_find(struct slc_pins *pins, const struct slc_range *range,
+                             const struct slc_judge *judge);
 
 void slc_judge_make(const struct slc_pins *pins, const struct slc_pinned *pinned, uint64_t value,
                     struct slc_judge *judge);

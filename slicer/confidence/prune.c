@@ -130,7 +130,7 @@ static int note_instance(void *to, wetdbg_time time, uint32_t pc_index, bool is_
 }
 
 /* Finds the lines that hold more than calls and jumps. */
-static int find_valued_lines(struct wetdbg_prune *prune, const struct slc_ranges *ranges)
+static int find_valued_lines(struct wetdbg_prune *prune, struct slc_ranges *ranges)
 {
     const struct wetdbg_slice *slice = prune->slice;
 

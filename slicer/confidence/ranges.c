@@ -53,13 +53,39 @@ static uint64_t *find_place(const struct slc_range *range, uint64_t value)
                                        !range->values[i] || range->values[i] == value)];
 }
 
+/* Behind the places there are four bits for each, of which a value has one: most values that are
+ * asked for are not there, and the bits lie closer together than the values. */
+static size_t filter_words(size_t capacity)
+{
+    return (capacity + 15) / 16;
+}
+
+static uint64_t *filter_of(const struct slc_range *range, uint64_t value, uint64_t *bit)
+{
+    uint64_t at = (spread(value) >> 32) & (4 * (uint64_t)range->capacity - 1);
+
+    *bit = UINT64_C(1) << at % 64;
+    return &range->values[range->capacity + at / 64];
+}
+
+static void enter(struct slc_range *range, uint64_t value)
+{
+    uint64_t bit;
+
+    *find_place(range, value) = value;
+    *filter_of(range, value, &bit) |= bit;
+}
+
 size_t slc_range_find(const struct slc_range *range, uint64_t value)
 {
     size_t none = slc_range_places(range);
 
     if (value == 0)
         return range->has_zero ? range->capacity : none;
-    if (!range->capacity)
+    if (value - range->least > range->most - range->least || !range->capacity)
+        return none;
+    uint64_t bit;
+    if (!(*filter_of(range, value, &bit) & bit))
         return none;
     const uint64_t *place = find_place(range, value);
     return *place ? (size_t)(place - range->values) : none;
@@ -70,7 +96,7 @@ static int refill(struct slc_range *range, uint32_t capacity)
 {
     struct slc_range old = *range;
 
-    range->values = calloc(capacity, sizeof(*range->values));
+    range->values = calloc(capacity + filter_words(capacity), sizeof(*range->values));
     if (!range->values) {
         range->values = old.values;
         return -ENOMEM;
@@ -80,7 +106,7 @@ static int refill(struct slc_range *range, uint32_t capacity)
     range->count = range->has_zero;
     for (uint32_t i = 0; i < old.capacity; i++)
         if (old.values[i] && is_sampled(range, old.values[i])) {
-            *find_place(range, old.values[i]) = old.values[i];
+            enter(range, old.values[i]);
             range->count++;
         }
     free(old.values);
@@ -111,37 +137,34 @@ static int range_add(struct slc_ranges *ranges, struct slc_range *range, uint64_
         if (!is_sampled(range, value))
             return 0;
     }
-    if (value)
-        *find_place(range, value) = value;
-    else
+    if (value) {
+        enter(range, value);
+        range->least = value < range->least || !range->least ? value : range->least;
+        range->most = value > range->most ? value : range->most;
+    } else {
         range->has_zero = true;
+    }
     range->count++;
     return 0;
 }
 
 /* ---- instructions ---- */
 
-static struct slc_profile *find(struct slc_ranges *ranges, uint64_t pc)
+struct slc_profile *slc_ranges_find(struct slc_ranges *ranges, uint64_t pc)
 {
-    size_t at = (wd_hash_u64(pc) >> 32) % CACHE_PLACES;
+    size_t place = (wd_hash_u64(pc) >> 32) % CACHE_PLACES;
 
-    if (ranges->cache[at].pc == pc)
-        return &ranges->profiles[ranges->cache[at].at];
-    struct slc_profile *profile = slc_ranges_find(ranges, pc);
-    if (profile) {
-        ranges->cache[at].pc = pc;
-        ranges->cache[at].at = (uint32_t)(profile - ranges->profiles);
-    }
-    return profile;
-}
-
-struct slc_profile *slc_ranges_find(const struct slc_ranges *ranges, uint64_t pc)
-{
+    if (ranges->cache[place].pc == pc)
+        return &ranges->profiles[ranges->cache[place].at];
     if (!ranges->by_pc.capacity)
         return NULL;
     uint32_t at =
         *wd_index_find(&ranges->by_pc, wd_hash_u64(pc) >> 32, n, ranges->profiles[n].pc == pc);
-    return at ? &ranges->profiles[at - 1] : NULL;
+    if (!at)
+        return NULL;
+    ranges->cache[place].pc = pc;
+    ranges->cache[place].at = at - 1;
+    return &ranges->profiles[at - 1];
 }
 
 static int renew_index(struct slc_ranges *ranges)
@@ -228,7 +251,7 @@ static int note_effect(void *arg, const struct wetdbg_effect *effect)
 
     if (effect->event || !effect->after || effect->size > 8)
         return 0;
-    struct slc_profile *profile = find(ranges, effect->pc);
+    struct slc_profile *profile = slc_ranges_find(ranges, effect->pc);
     struct slc_result *result = profile ? result_make(profile, effect->reg) : NULL;
     if (!result)
         return profile ? -ENOMEM : 0;
@@ -278,10 +301,10 @@ static int note_node(struct slc_ranges *ranges, const struct wet_interval *inter
         bool is_read = has_addresses(statement->info);
         if (!is_read && !is_last)
             continue;
-        struct slc_profile *profile = find(ranges, statement->pc);
+        struct slc_profile *profile = slc_ranges_find(ranges, statement->pc);
         if (!profile) {
             err = learn_node(ranges, node);
-            profile = err ? NULL : find(ranges, statement->pc);
+            profile = err ? NULL : slc_ranges_find(ranges, statement->pc);
         }
         if (profile && is_read)
             err = note_address(profile, interval->slots[exec->slot_off + statement->slot]);

@@ -17,7 +17,8 @@
 
 /* Distinct values, in no order. */
 struct slc_range {
-    uint64_t *values; /* by hash; 0 is kept apart */
+    uint64_t *values;     /* by hash; 0 is kept apart */
+    uint64_t least, most; /* no value is less, or more; both 0 if nothing but 0 is there */
     uint32_t count, capacity;
     uint8_t level; /* one value of 2^level is here */
     bool has_zero;
@@ -69,7 +70,7 @@ int slc_ranges_make(struct wetdbg *wet, bool (*is_unwanted)(void *arg, uint64_t 
 void slc_ranges_free(struct slc_ranges *ranges); /* NULL is fine */
 
 /* The profile of an address; NULL if it did not run. */
-struct slc_profile *slc_ranges_find(const struct slc_ranges *ranges, uint64_t pc);
+struct slc_profile *slc_ranges_find(struct slc_ranges *ranges, uint64_t pc);
 
 /* How to compute what it computes; NULL if that is not known. */
 const struct ins_eval *slc_profile_eval(struct slc_profile *profile);
