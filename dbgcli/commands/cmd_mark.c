@@ -212,7 +212,7 @@ static int add_mark(struct cli_session *session, const char *text, bool is_good)
 int cli_cmd_mark(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     struct cli_session *session = repl->session;
-    struct cli_prune_view view = {.shows_all = cli_args_has(args, "all")};
+    struct cli_prune_view view = {.shows_all = cli_args_has(args, "all"), .judge = CLI_PRUNE_JUDGE};
     const char *verdict = args->operand_count ? args->operands[0] : NULL;
     (void)format;
     int err = cli_args_number(args, "limit", repl->out->json ? 0 : LIMIT_DEFAULT, &view.limit);

@@ -19,6 +19,7 @@ static const struct cli_option options[] = {
     {"through", 0, "CRITERION", "only what this depends on or what depends on it (several, too)"},
     {"within", 0, "NAME", "only what is in this named slice or expression (several, too)"},
     {"pruned", 0, NULL, "show the lines that are pruned instead"},
+    {"judge", 0, "N", "judges at most N instances, the latest first (8388608); 0: all"},
     {"limit", 0, "N", "at most N lines (40); 0: all"},
     {"all", 0, NULL, "every line, also of libraries, and what only called others"},
     CLI_NO_GRAPH_OPTIONS,
@@ -28,7 +29,7 @@ static const struct cli_option options[] = {
 const struct cli_syntax cli_cmd_prune_syntax = {
     .example = "prune --ok output:0+28 --wrong output:28",
     .usage = "[--ok CRITERION]... [--wrong CRITERION] [--from SOURCE]... [--through CRITERION]... "
-             "[--within NAME]... [--pruned] [--limit N] [--all]",
+             "[--within NAME]... [--pruned] [--judge N] [--limit N] [--all]",
     .options = options,
     .next = "more",
     .details =
@@ -42,6 +43,9 @@ const struct cli_syntax cli_cmd_prune_syntax = {
         "to do with, --within what is in a set that 'let' named. Then 'mark' says more of single "
         "lines, and the next round begins. Values are\n"
         "told by running the program again.\n"
+        "Of a huge slice the latest instances are looked at, and the answer says how many: what "
+        "came\n"
+        "before has no confidence. Ctrl-C shows what is known by then.\n"
         "A fault is lost by it where a wrong value happened to give right output.",
 };
 
@@ -148,6 +152,8 @@ int cli_cmd_prune(struct cli_repl *repl, const struct cli_args *args, const char
     const char *wrong = cli_args_value(args, "wrong");
     (void)format;
     int err = cli_args_number(args, "limit", repl->out->json ? 0 : LIMIT_DEFAULT, &view.limit);
+    if (!err)
+        err = cli_args_number(args, "judge", CLI_PRUNE_JUDGE, &view.judge);
     if (!err)
         err = cli_slice_manner_refuse(args, "it ranks lines; 'slice backward' draws them");
     if (!err && wrong)

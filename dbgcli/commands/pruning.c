@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/commands/nearness.h"
 #include "dbgcli/commands/rest.h"
 #include "dbgcli/commands/slice_groups.h"
 #include "dbgcli/commands/slicing.h"
@@ -164,7 +165,8 @@ struct round {
     struct row {
         const struct wetdbg_prune_line *line;
         uint32_t distance;
-    } * rows; /* the least confidence first, then the nearest */
+        size_t rank; /* by a first look; the same of all lines if there are distances */
+    } * rows;        /* the least confidence first, then the nearest */
     size_t count;
 };
 
@@ -226,15 +228,46 @@ static int make_slice(struct round *round)
     return err;
 }
 
-static int need_profile(struct cli_session *session)
+/* When the latest of what is right was. */
+static wetdbg_time last_right(const struct round *round)
 {
-    struct cli_pruning *pruning = cli_pruning_of(session);
+    const struct cli_pruning *pruning = round->session->pruning;
+    wetdbg_time last = 0;
+    for (size_t i = 0; i < pruning->right_count; i++) {
+        wetdbg_time time = wetdbg_criterion_get_info(pruning->right[i])->time;
+        last = time > last ? time : last;
+    }
+    for (size_t i = 0; i < round->good_count; i++)
+        last = round->good[i] > last ? round->good[i] : last;
+    return last;
+}
+
+/* Of a long run values are looked at as far back as the pass is likely to come. */
+#define LOOKED_PER_JUDGED 16
+
+static int need_profile(const struct round *round)
+{
+    struct cli_session *session = round->session;
+    struct cli_pruning *pruning = session->pruning;
+    uint64_t instructions = round->how->judge * LOOKED_PER_JUDGED;
+    wetdbg_time last = last_right(round);
     struct cli_meter meter;
-    if (pruning->profile)
+    if (instructions >= session->info->instructions ||
+        round->how->judge > UINT64_MAX / LOOKED_PER_JUDGED)
+        instructions = 0;
+    if (!instructions)
+        last = 0;
+    if (pruning->profile && pruning->profile_last == last &&
+        pruning->profile_instructions == instructions)
         return 0;
+    wetdbg_profile_free(pruning->profile);
+    pruning->profile = NULL;
     cli_meter_begin(&meter, session->out, "looking at values");
-    int err = wetdbg_profile_make(session->wet, on_progress, &meter, &pruning->profile);
+    int err = wetdbg_profile_make(session->wet, last, instructions, on_progress, &meter,
+                                  &pruning->profile);
     cli_meter_end(&meter);
+    pruning->profile_last = last;
+    pruning->profile_instructions = instructions;
     return said_so(err);
 }
 
@@ -265,6 +298,7 @@ static int judge(struct round *round)
         .good = round->good,
         .good_count = round->good_count,
         .profile = pruning->profile,
+        .limit = round->how->judge,
         .progress = on_progress,
         .arg = &meter,
     };
@@ -279,20 +313,55 @@ static int judge(struct round *round)
 static int compare_rows(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
+    if (!x->line->looked != !y->line->looked)
+        return !x->line->looked - !y->line->looked;
     if (x->line->confidence != y->line->confidence)
         return x->line->confidence < y->line->confidence ? -1 : 1;
     if (x->distance != y->distance)
         return x->distance < y->distance ? -1 : 1;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
     return x->line < y->line ? -1 : x->line > y->line;
 }
 
-static void make_rows(struct round *round)
+/* A slice without distances: those of the nearest lines are told by a first look. */
+static int rank_rows(struct round *round)
+{
+    const struct wetdbg_slice_options how = {.kinds = WETDBG_SLICE_FULL,
+                                             .no_exits = round->session->no_exits};
+    struct wetdbg_slice *look;
+    int err = cli_slice_look(round->session, round->session->criterion, &how, false, &look);
+    if (err)
+        return err;
+    struct cli_nearness *near = cli_nearness_of(look);
+    struct wetdbg_slice_line *lines = cli_realloc(NULL, round->count + 1, sizeof(*lines));
+    size_t *order = cli_realloc(NULL, round->count + 1, sizeof(*order));
+    for (size_t i = 0; i < round->count; i++) {
+        lines[i] = *round->rows[i].line->line;
+        order[i] = i;
+    }
+    cli_nearness_sort(near, lines, order, round->count);
+    for (size_t n = 0; n < round->count; n++)
+        round->rows[order[n]].rank = n;
+    free(order);
+    free(lines);
+    cli_nearness_free(near);
+    wetdbg_slice_free(look);
+    return 0;
+}
+
+static int make_rows(struct round *round)
 {
     const struct wetdbg_prune_line *lines = wetdbg_prune_lines(round->prune, &round->count);
+    bool has_distances = false;
     round->rows = cli_malloc((round->count + 1) * sizeof(*round->rows));
-    for (size_t i = 0; i < round->count; i++)
-        round->rows[i] = (struct row){&lines[i], lines[i].line->min_distance};
+    for (size_t i = 0; i < round->count; i++) {
+        round->rows[i] = (struct row){&lines[i], lines[i].line->min_distance, 0};
+        has_distances |= round->rows[i].distance != WETDBG_DISTANCE_UNKNOWN;
+    }
+    int err = has_distances ? 0 : rank_rows(round);
     qsort(round->rows, round->count, sizeof(*round->rows), compare_rows);
+    return err;
 }
 
 /* ---- text ---- */
@@ -314,7 +383,10 @@ static void print_line(const struct round *round, const struct wetdbg_prune_line
     place.text = cli_source_text(round->session, line->file, line->line, line->pc);
     /* What is not certain is never shown as 1.00. */
     double shown = row->confidence < 1 && row->confidence > 0.99 ? 0.99 : row->confidence;
-    fprintf(out->stream, "%.2f  ", shown);
+    if (row->looked)
+        fprintf(out->stream, "%.2f  ", shown);
+    else
+        fputs("   ?  ", out->stream);
     fputs(cli_out_style(out, CLI_STYLE_BOLD), out->stream);
     cli_place_print(out, &place);
     fputs(cli_out_style(out, CLI_STYLE_NONE), out->stream);
@@ -327,6 +399,19 @@ static void print_line(const struct round *round, const struct wetdbg_prune_line
     fputs("  | ", out->stream);
     cli_out_text(out, place.text);
     putc('\n', out->stream);
+}
+
+/* What was left out of a slice that is too large, or by Ctrl-C. */
+static void print_looked(const struct round *round)
+{
+    const struct wetdbg_prune_counts *counts = wetdbg_prune_get_counts(round->prune);
+    if (!counts->looked_to)
+        return;
+    fprintf(round->session->out->stream,
+            "(%slooked at %" PRIu64 " of its instances, those from time %" PRIu64
+            " on; the others have no confidence%s)\n",
+            counts->is_interrupted ? "interrupted: " : "", counts->looked, counts->looked_to,
+            counts->is_interrupted ? "" : "; --judge 0 looks at all");
 }
 
 static void print_summary(const struct round *round)
@@ -349,6 +434,7 @@ static void print_summary(const struct round *round)
             "\npruned slice: %" PRIu64 " of %" PRIu64 " instances, %" PRIu64 " of %" PRIu64
             " lines (%.2f s)\n",
             counts->kept, counts->instances, counts->kept_lines, counts->lines, counts->seconds);
+    print_looked(round);
 }
 
 /* Of rows that are shown for their own sake: the first ones, then those that `more` shows. */
@@ -426,7 +512,8 @@ static json_t *json_of_line(const struct round *round, const struct row *shown)
     cli_json_set(object, "function", cli_json_text(line->function));
     cli_json_set(object, "linkage_name", cli_json_text(line->linkage_name));
     cli_json_set(object, "module", cli_json_text(line->module));
-    cli_json_set(object, "confidence", json_real(row->confidence));
+    cli_json_set(object, "confidence", row->looked ? json_real(row->confidence) : json_null());
+    cli_json_set(object, "looked", cli_json_count(row->looked));
     cli_json_set(object, "instances", cli_json_count(line->instances));
     cli_json_set(object, "kept", cli_json_count(row->kept));
     cli_json_set(object, "only_calls", json_boolean(wetdbg_slice_line_only_calls(line)));
@@ -477,6 +564,10 @@ static int show_json(const struct round *round)
     cli_json_set(object, "right_bytes", cli_json_count(counts->right_bytes));
     cli_json_set(object, "known_instances", cli_json_count(counts->known));
     cli_json_set(object, "unjudged_instances", cli_json_count(counts->unjudged));
+    cli_json_set(object, "looked_instances", cli_json_count(counts->looked));
+    cli_json_set(object, "looked_to",
+                 counts->looked_to ? cli_json_count(counts->looked_to) : json_null());
+    cli_json_set(object, "interrupted", json_boolean(counts->is_interrupted));
     cli_json_set(object, "seconds", json_real(counts->seconds));
     for (size_t i = 0; i < round->count; i++) {
         bool has_source = round->rows[i].line->line->file != NULL;
@@ -514,15 +605,16 @@ int cli_prune_round(struct cli_session *session, const struct cli_prune_view *ho
     if (!pruning->right_count && !round.good_count)
         err = no_right(session);
     if (!err)
-        err = need_profile(session);
+        err = need_profile(&round);
     if (!err)
         err = make_slice(&round);
     if (!err && pruning->within)
         err = cut_slice(&round);
     if (!err)
         err = judge(&round);
+    if (!err)
+        err = make_rows(&round);
     if (!err) {
-        make_rows(&round);
         err = session->out->json ? show_json(&round) : show_text(&round);
     }
     free(round.rows);

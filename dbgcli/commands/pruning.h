@@ -17,6 +17,8 @@ struct cli_mark {
 /* Embedded in nothing: made when it is first needed, and freed with the session. */
 struct cli_pruning {
     struct wetdbg_profile *profile; /* NULL until needed */
+    wetdbg_time profile_last;       /* what it is of: */
+    uint64_t profile_instructions;  /* see wetdbg_profile_make() */
     /* What the last round began from; a session's criterion that is another one begins anew. */
     char *wrong;                     /* its description */
     struct wetdbg_criterion **right; /* owned */
@@ -32,9 +34,13 @@ struct cli_pruning {
 struct cli_pruning *cli_pruning_of(struct cli_session *session);
 void cli_pruning_free(struct cli_pruning *pruning); /* NULL is fine */
 
-/* How a round is shown. */
+/* By default so many instances are judged: some half a minute. */
+#define CLI_PRUNE_JUDGE (UINT64_C(8) << 20)
+
+/* How a round is made and shown. */
 struct cli_prune_view {
     uint64_t limit; /* of lines; 0: none */
+    uint64_t judge; /* so many instances at most; 0: all */
     bool shows_all; /* also lines whose source is not here */
     bool shows_pruned;
 };

@@ -35,14 +35,15 @@
 WETDBG_BEGIN
 
 /*
- * The values that each instruction of a run has produced. It is made once, by running all
- * intervals, and serves all prunings of the run. Memory: at most 256 MiB and some 200 bytes for
- * each instruction. `progress` as in struct wetdbg_slice_options, may be NULL. *out is for
- * wetdbg_profile_free(), before the wet is closed. -ENOMEM, -WETDBG_ERR_INTERRUPTED, errors of
- * running intervals.
+ * The values that each instruction of a run has produced. It is made by running all intervals; or,
+ * of a long run, those that hold the `instructions` up to time `last` (0: all; `last` means nothing
+ * then). It serves all prunings of which what is right came in these. Memory: at most 256 MiB and
+ * some 200 bytes for each instruction. `progress` as in struct wetdbg_slice_options, may be NULL.
+ * *out is for wetdbg_profile_free(), before the wet is closed. -ENOMEM, -WETDBG_ERR_INTERRUPTED,
+ * errors of running intervals.
  */
 struct wetdbg_profile;
-int wetdbg_profile_make(struct wetdbg *wet,
+int wetdbg_profile_make(struct wetdbg *wet, wetdbg_time last, uint64_t instructions,
                         int (*progress)(void *arg, uint64_t done, uint64_t total), void *arg,
                         struct wetdbg_profile **out);
 void wetdbg_profile_free(struct wetdbg_profile *profile); /* NULL is fine */
@@ -57,15 +58,22 @@ struct wetdbg_prune_options {
     const wetdbg_time *good;
     size_t good_count;
     struct wetdbg_profile *profile; /* of the same wet */
-    /* As in struct wetdbg_slice_options; may be NULL. */
+    /* So many instances of the run that led to something right are judged, the latest first: what
+     * came before is not looked at. 0: all. */
+    uint64_t limit;
+    /* As in struct wetdbg_slice_options, may be NULL; if it ends the pass, what was looked at until
+     * then is the answer. So does wetdbg_interrupt(), which is cleared then. */
     int (*progress)(void *arg, uint64_t done, uint64_t total);
     void *arg;
 };
 
 struct wetdbg_prune_line {
     const struct wetdbg_slice_line *line; /* of the slice */
-    double confidence;                    /* 0 to 1 */
-    uint64_t kept;                        /* of the line's instances */
+    /* 0 to 1: the least of its instances' that were looked at; less than 1 unless all were, 0 if
+     * none was. */
+    double confidence;
+    uint64_t kept;   /* of the line's instances */
+    uint64_t looked; /* at so many of them */
 };
 
 struct wetdbg_prune_counts {
@@ -74,6 +82,9 @@ struct wetdbg_prune_counts {
     uint64_t right_bytes;       /* that were known to be right */
     uint64_t known;             /* instances of the run of which these tell something */
     uint64_t unjudged;          /* of these: whose operands nothing could be said about */
+    uint64_t looked;            /* of `instances`: what is before has no confidence, and is kept */
+    wetdbg_time looked_to;      /* these came at this time or later; 0: all were looked at */
+    bool is_interrupted;        /* the pass was ended before it came to its limit */
     double seconds;
 };
 
@@ -81,8 +92,8 @@ struct wetdbg_prune;
 
 /*
  * Judges the instances of a slice: backward, or of a set. One pass back over the run, from what is
- * right latest. -WETDBG_ERR_NOT_FOUND if nothing is known to be right. *out is for
- * wetdbg_prune_free(), before the slice is freed.
+ * right latest to the start of the run, or of the profile's part of it. -WETDBG_ERR_NOT_FOUND if
+ * nothing is known to be right. *out is for wetdbg_prune_free(), before the slice is freed.
  */
 int wetdbg_prune(const struct wetdbg_slice *slice, const struct wetdbg_prune_options *options,
                  struct wetdbg_prune **out);
@@ -91,7 +102,8 @@ void wetdbg_prune_free(struct wetdbg_prune *prune); /* NULL is fine */
 const struct wetdbg_prune_counts *wetdbg_prune_get_counts(const struct wetdbg_prune *prune);
 
 /* All lines of the slice, the least confidence first, then the nearest to the criterion; those with
- * confidence 1 are pruned. Lives as long as the pruning. */
+ * confidence 1 are pruned. Lines of which nothing was looked at come last. Lives as long as the
+ * pruning. */
 const struct wetdbg_prune_line *wetdbg_prune_lines(const struct wetdbg_prune *prune, size_t *count);
 
 /* The instances that are left: those with less than 1, and of a line that is left what has no value

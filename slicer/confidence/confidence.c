@@ -32,7 +32,10 @@ struct walk {
     size_t seed_count, seed_at;
     size_t good_at; /* options->good[good_at - 1] is the next one */
     size_t event_at;
-    bool has_values; /* of the interval */
+    bool has_values;     /* of the interval */
+    uint64_t judged;     /* instances */
+    uint64_t told;       /* of these, when progress was told lately */
+    wetdbg_time reached; /* all from here on have been passed */
 };
 
 /* ---- tasks ---- */
@@ -296,6 +299,7 @@ static int pass_statement(struct walk *walk, const struct wet_exec *exec,
         return pin_seeds(walk, time, statement, instance.slots);
     }
     err = need_values(walk);
+    walk->judged++;
     if (!err)
         err = slc_step(&walk->stepping, task, &instance, &verdict);
     if (!err && verdict.is_pinned) {
@@ -376,28 +380,44 @@ static int pass_exec(struct walk *walk, const struct wet_exec *exec, wetdbg_time
     if (!is_guard && is_quiet(walk, task, exec, node, first)) {
         for (uint32_t s = count; s-- > 0;)
             slc_pass_liveness(&task->live, node->wet->statements[s].info);
+        walk->reached = first;
         return 0;
     }
     for (uint32_t s = count; s-- > 0 && !err;) {
         bool is_last = s + 1 == node->statement_count;
         err = pass_statement(walk, exec, node, s, is_guard && is_last, is_last ? next_pc : 0);
+        if (!err)
+            walk->reached = first + s;
     }
     return err;
 }
 
 /* ---- the pass ---- */
 
-#define REPORT_EXECS (1u << 12)
+#define REPORT_EXECS  (1u << 12)
+#define REPORT_JUDGED 256
 
-/* Says how far the pass is. */
+/* Says how far the pass is: by what it has gone through or by what it has judged, whichever is more
+ * of all. */
 static int report(struct walk *walk, wetdbg_time time)
 {
     const struct wetdbg_info *info = wetdbg_get_info(walk->scan.wet);
+    uint64_t done = info->last_time - time, total = info->instructions;
+    uint64_t limit = walk->options->limit;
 
-    if (walk->options->progress &&
-        walk->options->progress(walk->options->arg, info->last_time - time, info->instructions))
+    walk->told = walk->judged;
+    if (limit && (double)walk->judged / (double)limit > (double)done / (double)total) {
+        done = walk->judged;
+        total = limit;
+    }
+    if (walk->options->progress && walk->options->progress(walk->options->arg, done, total))
         return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "pruning was interrupted");
     return 0;
+}
+
+static bool is_enough(const struct walk *walk)
+{
+    return walk->options->limit && walk->judged >= walk->options->limit;
 }
 
 static int pass_interval(struct walk *walk, const struct wet_interval *interval, wetdbg_time last)
@@ -411,14 +431,12 @@ static int pass_interval(struct walk *walk, const struct wet_interval *interval,
     walk->has_values = false;
     while (walk->event_at && interval->events[walk->event_at - 1].time > last)
         walk->event_at--;
-    while (at-- > 0 && !err) {
+    while (at-- > 0 && !err && !is_enough(walk)) {
         err = pass_exec(walk, &interval->execs[at], last);
-        if (!err && at % REPORT_EXECS == 0)
+        if (!err && (at % REPORT_EXECS == 0 || walk->judged >= walk->told + REPORT_JUDGED))
             err = report(walk, interval->first_time + interval->execs[at].time_off);
     }
-    if (!err)
-        err = pass_events(walk, 0);
-    return err;
+    return err || is_enough(walk) ? err : pass_events(walk, 0);
 }
 
 static int later_first(const void *a, const void *b)
@@ -449,6 +467,7 @@ static int gather_seeds(struct walk *walk)
 static int walk_run(struct walk *walk)
 {
     const struct wetdbg_info *info = wetdbg_get_info(walk->scan.wet);
+    struct slc_confidence_counts *counts = walk->counts;
     wetdbg_time last = seed_time(walk) > good_time(walk) ? seed_time(walk) : good_time(walk);
     int err = 0;
 
@@ -458,15 +477,22 @@ static int walk_run(struct walk *walk)
     }
     if (!last || err)
         return err;
-    for (uint64_t k = wetdbg_interval_at(walk->scan.wet, last) + 1; k-- > 0 && !err;) {
+    uint64_t k = wetdbg_interval_at(walk->scan.wet, last) + 1;
+    walk->reached = last + 1;
+    while (k-- > slc_ranges_first(walk->stepping.ranges) && !err && !is_enough(walk)) {
         const struct wet_interval *interval;
         err = wet_interval_get(walk->scan.wet, k, &interval);
         if (err)
             break;
         err = pass_interval(walk, interval, last);
+        if (!err && !is_enough(walk))
+            walk->reached = interval->first_time;
         wet_interval_put(walk->scan.wet, interval);
     }
-    return err;
+    counts->is_interrupted = err == -WETDBG_ERR_INTERRUPTED;
+    if (walk->reached > info->first_time)
+        counts->looked_to = walk->reached;
+    return counts->is_interrupted ? 0 : err;
 }
 
 int slc_confidence(struct slc_code *code, struct slc_ranges *ranges,

@@ -20,7 +20,8 @@ struct slc_confidence_options {
     size_t right_count;
     const wetdbg_time *good; /* instances that made the right values, sorted */
     size_t good_count;
-    /* Non-zero stops with -WETDBG_ERR_INTERRUPTED; may be NULL. */
+    uint64_t limit; /* so many instances are judged, the latest first; 0: all */
+    /* Non-zero ends it there, and counts->is_interrupted is set; may be NULL. */
     int (*progress)(void *arg, uint64_t done, uint64_t total);
     void *arg;
     /*
@@ -37,10 +38,14 @@ struct slc_confidence_counts {
     uint64_t pinned;      /* instances of which something is known */
     uint64_t unjudged;    /* of these, whose operands nothing could be said about */
     uint64_t right_bytes; /* of memory that were known to be right */
+    /* All instances from this time on were looked at; 0: all of the run. */
+    wetdbg_time looked_to;
+    bool is_interrupted; /* by progress, or by wetdbg_interrupt() */
 };
 
-/* The pass, from the latest right place to where nothing is pinned any more. `code` is of scans
- * that keep users, or of others. Errors of running intervals; -ENOMEM. */
+/* The pass, back from the latest right place to the start of the run or of `ranges`, or to where it
+ * is to end. `code` is of scans that keep users, or of others. Errors of running intervals;
+ * -ENOMEM. */
 int slc_confidence(struct slc_code *code, struct slc_ranges *ranges,
                    const struct slc_confidence_options *options,
                    struct slc_confidence_counts *counts);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Slices pruned by confidence: <wetdbg/prune.h>. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ struct wetdbg_profile {
 /* Of one instruction address. */
 struct tally {
     uint64_t judged, certain; /* of its instances */
+    uint64_t looked;          /* that were looked at; nothing if all were */
     double least;
 };
 
@@ -60,17 +62,19 @@ static bool is_unwanted(void *arg, uint64_t done)
     return report(arg, done) != 0;
 }
 
-int wetdbg_profile_make(struct wetdbg *wet,
+int wetdbg_profile_make(struct wetdbg *wet, wetdbg_time last, uint64_t instructions,
                         int (*progress)(void *arg, uint64_t done, uint64_t total), void *arg,
                         struct wetdbg_profile **out)
 {
     struct wetdbg_profile *profile = calloc(1, sizeof(*profile));
-    struct reporting reporting = {progress, arg, wetdbg_get_info(wet)->instructions, wd_seconds()};
+    uint64_t all = wetdbg_get_info(wet)->instructions;
+    struct reporting reporting = {
+        progress, arg, instructions && instructions < all ? instructions : all, wd_seconds()};
 
     if (!profile)
         return -ENOMEM;
     profile->wet = wet;
-    int err = slc_ranges_make(wet, is_unwanted, &reporting, &profile->ranges);
+    int err = slc_ranges_make(wet, last, instructions, is_unwanted, &reporting, &profile->ranges);
     if (err)
         free(profile);
     else
@@ -146,12 +150,73 @@ static int find_valued_lines(struct wetdbg_prune *prune, struct slc_ranges *rang
     return 0;
 }
 
+/* ---- what was not looked at ---- */
+
+static int look_at(struct wetdbg_prune *prune, uint32_t pc_index)
+{
+    if (wd_grow_zeroed(prune->tallies, prune->tally_capacity, pc_index + 1))
+        return -ENOMEM;
+    prune->tallies[pc_index].looked++;
+    prune->counts.looked++;
+    return 0;
+}
+
+/* Counts, by instruction, the members of an interval from some time on. */
+static int look_at_interval(struct wetdbg_prune *prune, const struct wet_interval *interval)
+{
+    const struct slc_share *share = &prune->slice->shares[interval->index];
+    wetdbg_time from = prune->counts.looked_to;
+    int err = 0;
+
+    for (size_t e = 0; e < interval->exec_count && !err; e++) {
+        const struct wet_exec *exec = &interval->execs[e];
+        const struct slc_node *node = slc_code_node(prune->slice->code, exec->node);
+        if (!node)
+            return -ENOMEM;
+        for (uint32_t s = 0; s < node->statement_count && !err; s++) {
+            uint64_t off = exec->time_off + (uint64_t)s;
+            if (off < share->instructions && share->first_time + off >= from &&
+                share->bits[off / 64] >> off % 64 & 1)
+                err = look_at(prune, node->pc_index[s]);
+        }
+    }
+    return err;
+}
+
+/* The pass ended before the slice does: finds out of what it has nothing to say. */
+static int count_looked(struct wetdbg_prune *prune)
+{
+    const struct wetdbg_slice *slice = prune->slice;
+    int err = 0;
+
+    if (!prune->counts.looked_to) {
+        prune->counts.looked = prune->counts.instances;
+        return 0;
+    }
+    uint64_t k = prune->counts.looked_to > wetdbg_get_info(slice->wet)->last_time
+                     ? slice->share_count
+                     : wetdbg_interval_at(slice->wet, prune->counts.looked_to);
+    for (; k < slice->share_count && !err; k++) {
+        const struct wet_interval *interval;
+        if (!slice->shares[k].bits)
+            continue;
+        err = wet_interval_get(slice->wet, k, &interval);
+        if (err)
+            return err;
+        err = look_at_interval(prune, interval);
+        wet_interval_put(slice->wet, interval);
+    }
+    if (prune->counts.looked == prune->counts.instances)
+        prune->counts.looked_to = 0;
+    return err;
+}
+
 /* ---- lines ---- */
 
 /* What lines have of their instructions. */
 struct line_tally {
     double least;
-    uint64_t kept;
+    uint64_t kept, looked, all;
 };
 
 static void add_to_line(const struct wetdbg_prune *prune, struct line_tally *line,
@@ -162,17 +227,33 @@ static void add_to_line(const struct wetdbg_prune *prune, struct line_tally *lin
     const struct tally *tally =
         pc_index < prune->tally_capacity ? &prune->tallies[pc_index] : &none;
 
+    uint64_t looked = prune->counts.looked_to ? tally->looked : total->instances;
+
     line->kept += total->instances > tally->certain ? total->instances - tally->certain : 0;
-    if (tally->judged < total->instances)
+    line->looked += looked;
+    line->all += total->instances;
+    if (!looked)
+        return;
+    if (tally->judged < looked)
         line->least = 0;
     else if (tally->least < line->least)
         line->least = tally->least;
+}
+
+/* What is known of a line is never all while some of it was not looked at. */
+static double confidence_of(const struct line_tally *line)
+{
+    if (!line->looked)
+        return 0;
+    return line->looked < line->all && line->least >= 1 ? nextafter(1, 0) : line->least;
 }
 
 static int least_first(const void *a, const void *b)
 {
     const struct wetdbg_prune_line *x = a, *y = b;
 
+    if (!x->looked != !y->looked)
+        return !x->looked - !y->looked;
     if (x->confidence != y->confidence)
         return x->confidence < y->confidence ? -1 : 1;
     if (x->line->min_distance != y->line->min_distance)
@@ -197,8 +278,9 @@ static int make_lines(struct wetdbg_prune *prune, struct line_tally *by_line)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++) {
         struct line_tally *line = &by_line[slice->order[i]];
-        prune->lines[i] = (struct wetdbg_prune_line){&lines[i], line->least, line->kept};
-        prune->counts.kept_lines += line->least < 1;
+        prune->lines[i] =
+            (struct wetdbg_prune_line){&lines[i], confidence_of(line), line->kept, line->looked};
+        prune->counts.kept_lines += prune->lines[i].confidence < 1;
     }
     prune->counts.lines = count;
     return 0;
@@ -235,8 +317,10 @@ static int finish(struct wetdbg_prune *prune)
 {
     struct line_tally *by_line =
         calloc((size_t)prune->slice->code->line_count + 1, sizeof(*by_line));
-    int err = by_line ? make_lines(prune, by_line) : -ENOMEM;
+    int err = by_line ? count_looked(prune) : -ENOMEM;
 
+    if (!err)
+        err = make_lines(prune, by_line);
     if (!err)
         err = make_set(prune);
     free(by_line);
@@ -273,8 +357,10 @@ static wetdbg_time *sort_times(const wetdbg_time *times, size_t *count)
 
 static int tell_progress(void *arg, uint64_t done, uint64_t total)
 {
-    (void)total;
-    return report(arg, done);
+    struct reporting *reporting = arg;
+
+    reporting->total = total;
+    return report(reporting, done);
 }
 
 static int judge(struct wetdbg_prune *prune, const struct wetdbg_prune_options *options)
@@ -288,6 +374,7 @@ static int judge(struct wetdbg_prune *prune, const struct wetdbg_prune_options *
                                          .right_count = options->right_count,
                                          .good = good,
                                          .good_count = good_count,
+                                         .limit = options->limit,
                                          .progress = tell_progress,
                                          .arg = &reporting,
                                          .on_instance = note_instance,
@@ -303,6 +390,10 @@ static int judge(struct wetdbg_prune *prune, const struct wetdbg_prune_options *
     prune->counts.known = counts.pinned;
     prune->counts.unjudged = counts.unjudged;
     prune->counts.right_bytes = counts.right_bytes;
+    prune->counts.looked_to = counts.looked_to;
+    prune->counts.is_interrupted = counts.is_interrupted;
+    if (counts.is_interrupted) /* what follows is to run all the same */
+        wetdbg_interrupt_clear(wet);
     return err;
 }
 

@@ -19,7 +19,8 @@ struct slc_ranges {
     struct slc_profile *profiles;
     uint32_t count, capacity;
     struct wd_index by_pc;
-    uint64_t bytes; /* of all ranges */
+    uint64_t bytes;      /* of all ranges */
+    uint64_t first, end; /* intervals that were run */
     struct {
         uint64_t pc;
         uint32_t at;
@@ -349,32 +350,71 @@ static int profile_interval(struct slc_ranges *ranges, struct wetdbg_effects *ef
     return err ? err : wetdbg_effects_each(effects, k, true, note_effect, ranges);
 }
 
-int slc_ranges_make(struct wetdbg *wet, bool (*is_unwanted)(void *arg, uint64_t done), void *arg,
+/* Which intervals are run. */
+static void choose_intervals(struct slc_ranges *ranges, wetdbg_time last, uint64_t instructions)
+{
+    const struct wetdbg_info *info = wetdbg_get_info(ranges->wet);
+
+    ranges->end = info->intervals;
+    if (!instructions || instructions >= info->instructions)
+        return;
+    last = last < info->last_time ? last : info->last_time;
+    ranges->end = wetdbg_interval_at(ranges->wet, last) + 1;
+    if (last - info->first_time >= instructions)
+        ranges->first = wetdbg_interval_at(ranges->wet, last - instructions + 1);
+}
+
+static int run_intervals(struct slc_ranges *ranges, bool (*is_unwanted)(void *arg, uint64_t done),
+                         void *arg)
+{
+    struct wetdbg_effects *effects;
+    wetdbg_time first = wetdbg_interval_time(ranges->wet, ranges->first);
+    int err = wetdbg_effects_open(ranges->wet, &effects);
+
+    if (err)
+        return err;
+    for (uint64_t k = ranges->first; k < ranges->end && !err; k++) {
+        err = profile_interval(ranges, effects, k);
+        if (!err && is_unwanted &&
+            is_unwanted(arg, wetdbg_interval_time(ranges->wet, k + 1) - first))
+            err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "pruning was interrupted");
+    }
+    wetdbg_effects_close(effects);
+    return err;
+}
+
+int slc_ranges_make(struct wetdbg *wet, wetdbg_time last, uint64_t instructions,
+                    bool (*is_unwanted)(void *arg, uint64_t done), void *arg,
                     struct slc_ranges **out)
 {
     struct slc_ranges *ranges = calloc(1, sizeof(*ranges));
-    struct wetdbg_effects *effects = NULL;
-    uint64_t intervals = wetdbg_get_info(wet)->intervals;
-    wetdbg_time first = wetdbg_get_info(wet)->first_time;
-    int err = ranges ? wetdbg_effects_open(wet, &effects) : -ENOMEM;
+    int err = 0;
 
-    if (!err)
-        ranges->wet = wet;
+    if (!ranges)
+        return -ENOMEM;
+    ranges->wet = wet;
+    choose_intervals(ranges, last, instructions);
     for (uint32_t id = 0; id < wet_node_limit(wet) && !err; id++) {
         const struct wet_node *node = wet_get_node(wet, id);
         err = node ? learn_node(ranges, node) : 0;
     }
-    for (uint64_t k = 0; k < intervals && !err; k++) {
-        err = profile_interval(ranges, effects, k);
-        if (!err && is_unwanted && is_unwanted(arg, wetdbg_interval_time(wet, k + 1) - first))
-            err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "pruning was interrupted");
-    }
-    wetdbg_effects_close(effects);
+    if (!err)
+        err = run_intervals(ranges, is_unwanted, arg);
     if (err)
         slc_ranges_free(ranges);
     else
         *out = ranges;
     return err;
+}
+
+uint64_t slc_ranges_first(const struct slc_ranges *ranges)
+{
+    return ranges->first;
+}
+
+uint64_t slc_ranges_end(const struct slc_ranges *ranges)
+{
+    return ranges->end;
 }
 
 void slc_ranges_free(struct slc_ranges *ranges)

@@ -62,12 +62,18 @@ struct slc_profile {
 
 struct slc_ranges;
 
-/* Runs all intervals of the run. `is_unwanted` is asked now and then whether to give up, and told
- * how many instructions are done; may be NULL. *out is for slc_ranges_free(), before the wet is
- * closed. -ENOMEM, -WETDBG_ERR_INTERRUPTED, errors of running intervals. */
-int slc_ranges_make(struct wetdbg *wet, bool (*is_unwanted)(void *arg, uint64_t done), void *arg,
+/* Runs the intervals up to the one of `last`, so many of them that they hold `instructions` (0: all
+ * of the run, `last` means nothing then). `is_unwanted` is asked now and then whether to give up,
+ * and told how many instructions are done; may be NULL. *out is for slc_ranges_free(), before the
+ * wet is closed. -ENOMEM, -WETDBG_ERR_INTERRUPTED, errors of running intervals. */
+int slc_ranges_make(struct wetdbg *wet, wetdbg_time last, uint64_t instructions,
+                    bool (*is_unwanted)(void *arg, uint64_t done), void *arg,
                     struct slc_ranges **out);
 void slc_ranges_free(struct slc_ranges *ranges); /* NULL is fine */
+
+/* The first interval that was run for it, and the one behind the last. */
+uint64_t slc_ranges_first(const struct slc_ranges *ranges);
+uint64_t slc_ranges_end(const struct slc_ranges *ranges);
 
 /* The profile of an address; NULL if it did not run. */
 struct slc_profile *slc_ranges_find(struct slc_ranges *ranges, uint64_t pc);

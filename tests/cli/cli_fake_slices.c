@@ -366,11 +366,13 @@ struct wetdbg_profile {
     bool is_there;
 };
 
-int wetdbg_profile_make(struct wetdbg *wet,
+int wetdbg_profile_make(struct wetdbg *wet, wetdbg_time last, uint64_t instructions,
                         int (*progress)(void *arg, uint64_t done, uint64_t total), void *arg,
                         struct wetdbg_profile **out)
 {
     (void)wet;
+    (void)last;
+    (void)instructions;
     if (progress(arg, 1, 2))
         return -WETDBG_ERR_INTERRUPTED;
     *out = calloc(1, sizeof(**out));
@@ -459,13 +461,15 @@ int wetdbg_prune(const struct wetdbg_slice *slice, const struct wetdbg_prune_opt
     *out = calloc(1, sizeof(**out));
     (*out)->counts = (struct wetdbg_prune_counts){.instances = 13,
                                                   .kept = 9,
+                                                  .looked = 13,
                                                   .lines = 4,
                                                   .kept_lines = 3,
                                                   .right_bytes = 4,
                                                   .known = 20 + options->good_count};
     for (unsigned i = 0; i < 4; i++)
         (*out)->lines[i] = (struct wetdbg_prune_line){&lines[i], confidences[i],
-                                                      i == 3 ? 0 : lines[i].instances - i};
+                                                      i == 3 ? 0 : lines[i].instances - i,
+                                                      lines[i].instances};
     return 0;
 }
 

@@ -96,6 +96,30 @@ def check_coarse(bench, directory, lines):
     bench.check("leave one out" in empty.err, "nothing in common", empty)
 
 
+def check_limit(bench, directory):
+    """A pass that ends early says how far it came; what it looked at is as in the whole answer."""
+    (whole,), _ = answers_of(bench, directory, f"prune --wrong {WRONG}")
+    (part,), run = answers_of(bench, directory, f"prune --wrong {WRONG} --judge 400")
+    bench.check(whole["looked_to"] is None and whole["looked_instances"] == whole["instances"] and not whole["interrupted"],
+                "all is looked at")
+    bench.check(0 < part["looked_instances"] < part["instances"] == whole["instances"] and part["looked_to"] > 1 and
+                part["kept_instances"] > whole["kept_instances"], f"a part is: {part['looked_instances']}", run)
+    of = {(row["file"], row["line"], row["function"]): row for row in whole["lines"] + whole["without_lines"]}
+    rows = part["lines"] + part["without_lines"]
+    bench.check(sum(row["looked"] for row in rows) == part["looked_instances"], "by lines")
+    for row in rows:
+        full = of[row["file"], row["line"], row["function"]]
+        bench.check((row["confidence"] is None) == (row["looked"] == 0), f"no confidence: {row}")
+        if row["looked"] == row["instances"]:
+            bench.check(row["confidence"] == full["confidence"], f"all of a line: {row} {full}")
+        elif row["looked"]:
+            bench.check(min(full["confidence"], 0.999) <= row["confidence"] < 1, f"a part of a line: {row} {full}")
+    looked = [row["looked"] > 0 for row in part["lines"]]
+    bench.check(looked == sorted(looked, reverse=True) and not all(looked), "what was not looked at comes last")
+    text = bench.wet("replay", directory, "--batch", "-e", f"prune --wrong {WRONG} --judge 400 --limit 0 --all")
+    bench.check(f"(looked at {part['looked_instances']} of its instances" in text.out and "\n   ?  " in text.out, "text", text)
+
+
 def check_passed(bench):
     """What went through a pipe and a file is as right as what came back."""
     with open(f"{e2e.SOURCE}/tests/e2e/programs/squares_piped.c") as file:
@@ -138,6 +162,7 @@ def main_test(bench, _):
     check_rounds(bench, directory, lines)
     check_coarse(bench, directory, lines)
     check_refusals(bench, directory, lines)
+    check_limit(bench, directory)
     check_passed(bench)
 
 

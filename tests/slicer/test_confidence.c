@@ -300,17 +300,24 @@ static void try_instance(const struct truth *truth, struct live *live, const str
                  judged->confidence, alt, size, most);
 }
 
-static struct judgements judge(const struct truth *truth, struct slc_ranges *ranges)
+static struct wetdbg_criterion *right_of(const struct truth *truth)
 {
-    struct judgements judgements = {0};
-    struct wetdbg_slice_session *session;
-    struct wetdbg_criterion *right;
-    struct slc_confidence_counts counts;
     const struct wetdbg_standpoint from = {.from_write = true};
+    struct wetdbg_criterion *right;
     char text[64];
 
     snprintf(text, sizeof(text), "output:0+%llu", (unsigned long long)truth->right_bytes);
     assert_int_equal(wetdbg_criterion_parse(truth->wet, text, &from, &right), 0);
+    return right;
+}
+
+static struct judgements judge(const struct truth *truth, struct slc_ranges *ranges)
+{
+    struct judgements judgements = {0};
+    struct wetdbg_slice_session *session;
+    struct wetdbg_criterion *right = right_of(truth);
+    struct slc_confidence_counts counts;
+
     assert_int_equal(wetdbg_slice_session_new(truth->wet, &session), 0);
     const struct wetdbg_criterion *const list[] = {right};
     const struct slc_confidence_options options = {
@@ -320,10 +327,57 @@ static struct judgements judge(const struct truth *truth, struct slc_ranges *ran
         slc_confidence(slc_session_code(session, SLC_CODE_USERS, false), ranges, &options, &counts),
         0);
     assert_int_equal(counts.right_bytes, truth->right_bytes);
+    assert_true(counts.looked_to == 0 && !counts.is_interrupted);
     assert_true(counts.unjudged < 10); /* products of bytes */
     wetdbg_slice_session_free(session);
     wetdbg_criterion_free(right);
     return judgements;
+}
+
+static int end_at_once(void *arg, uint64_t done, uint64_t total)
+{
+    (void)arg;
+    (void)done;
+    (void)total;
+    return 1;
+}
+
+/* A pass that ends early has found of what it came to what all of it finds. */
+static void check_parts(const struct truth *truth, struct slc_ranges *ranges,
+                        const struct judgements *all)
+{
+    struct wetdbg_slice_session *session;
+    struct wetdbg_criterion *right = right_of(truth);
+    const struct wetdbg_criterion *const list[] = {right};
+
+    assert_int_equal(wetdbg_slice_session_new(truth->wet, &session), 0);
+    assert_int_equal(slc_session_tell_jumps(session), 0);
+    for (unsigned is_interrupted = 0; is_interrupted < 2; is_interrupted++) {
+        struct judgements part = {0};
+        struct slc_confidence_counts counts;
+        const struct slc_confidence_options options = {
+            .right = list,
+            .right_count = 1,
+            .limit = is_interrupted ? 0 : all->list.count / 2,
+            .progress = is_interrupted ? end_at_once : NULL,
+            .on_instance = note,
+            .to = &part};
+        assert_int_equal(slc_confidence(slc_session_code(session, SLC_CODE_USERS, false), ranges,
+                                        &options, &counts),
+                         0);
+        assert_int_equal(counts.is_interrupted, is_interrupted);
+        assert_true(part.list.count < all->list.count && counts.looked_to > 1);
+        assert_true(is_interrupted || part.list.count > 0);
+        for (size_t i = 0; i < all->list.count; i++) {
+            bool is_looked_at = all->list.at[i].time >= counts.looked_to;
+            assert_int_equal(i < part.list.count, is_looked_at);
+            if (is_looked_at)
+                assert_memory_equal(&part.list.at[i], &all->list.at[i], sizeof(struct judged));
+        }
+        free(part.list.at);
+    }
+    wetdbg_slice_session_free(session);
+    wetdbg_criterion_free(right);
 }
 
 static void check_program(char *program)
@@ -336,8 +390,9 @@ static void check_program(char *program)
 
     assert_int_equal(fake_wet_run(argv, NULL, STEPS_MAX, &truth.wet), 0);
     find_truth(&truth);
-    assert_int_equal(slc_ranges_make(truth.wet, NULL, NULL, &ranges), 0);
+    assert_int_equal(slc_ranges_make(truth.wet, 0, 0, NULL, NULL, &ranges), 0);
     struct judgements judgements = judge(&truth, ranges);
+    check_parts(&truth, ranges, &judgements);
     unsigned every = (unsigned)(judgements.list.count / TRIED + 1);
     live_start(&live, program);
     for (size_t i = judgements.list.count; i-- > 0;) {

@@ -226,7 +226,7 @@ static void make_pruning(struct wetdbg *wet, struct slices *slices)
     if (err == -WETDBG_ERR_NOT_FOUND)
         return;
     if (!err)
-        err = wetdbg_profile_make(wet, NULL, NULL, &slices->profile);
+        err = wetdbg_profile_make(wet, 0, 0, NULL, NULL, &slices->profile);
     if (!err) {
         const struct wetdbg_criterion *const list[] = {right};
         struct wetdbg_prune_options options = {
