@@ -96,6 +96,23 @@ def check_coarse(bench, directory, lines):
     bench.check("leave one out" in empty.err, "nothing in common", empty)
 
 
+def check_each(bench, directory, lines):
+    """Two right outputs tell what each of them tells: the way back from the later one leads through the printing of the
+    earlier one, whose first call is bound there."""
+    (both, first, second), run = answers_of(bench, directory, f"prune --wrong {WRONG}", f"prune --wrong {WRONG} --ok output:0+3",
+                                            f"prune --wrong {WRONG} --ok output:3+4")
+    bench.check(both["right_bytes"] == first["right_bytes"] + second["right_bytes"], "all is right", run)
+    rows = [{(row["file"], row["line"], row["function"], row["module"]): row for row in answer["lines"] + answer["without_lines"]}
+            for answer in (both, first, second)]
+    for place, row in rows[0].items():
+        least = min(rows[1][place]["kept"], rows[2][place]["kept"])
+        bench.check(row["kept"] <= least, f"{place}: {row['kept']} of its instances are left, with one output {least}")
+    bench.check(lines["SECOND"] not in own(second) + own(both) or
+                confidence_of(both, lines["SECOND"]) == confidence_of(second, lines["SECOND"]), "the second printf's own line")
+    bench.check(second["known_instances"] > 0 and second["kept_instances"] < second["instances"] > both["kept_instances"],
+                "the second alone is evidence, too")
+
+
 def check_limit(bench, directory):
     """A pass that ends early says how far it came; what it looked at is as in the whole answer."""
     (whole,), _ = answers_of(bench, directory, f"prune --wrong {WRONG}")
@@ -162,6 +179,7 @@ def main_test(bench, _):
     check_rounds(bench, directory, lines)
     check_coarse(bench, directory, lines)
     check_refusals(bench, directory, lines)
+    check_each(bench, directory, lines)
     check_limit(bench, directory)
     check_passed(bench)
 
