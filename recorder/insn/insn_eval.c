@@ -270,7 +270,7 @@ static bool make_xadd(const ZydisDecodedInstruction *zi, const ZydisDecodedOpera
            (eval->inputs[0].kind != INS_EVAL_GPR || eval->inputs[0].gpr != eval->inputs[1].gpr);
 }
 
-/* Of registers it is not told here which bytes above the operand it clears. */
+/* Of registers of 4 bytes it is not told here when it clears those above them. */
 static bool make_cmpxchg(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops,
                          struct ins_eval *eval)
 {
@@ -278,7 +278,9 @@ static bool make_cmpxchg(const ZydisDecodedInstruction *zi, const ZydisDecodedOp
 
     eval->input_count = 3;
     eval->inputs[2] = eval->results[1] = gpr_place(INS_RAX, eval->bytes);
-    return is_known && eval->inputs[0].kind == INS_EVAL_MEMORY;
+    if (!is_known || eval->inputs[0].kind == INS_EVAL_MEMORY)
+        return is_known;
+    return eval->bytes != 4 && eval->inputs[0].gpr != INS_RAX;
 }
 
 static bool make_double_shift(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops,

@@ -60,6 +60,14 @@ bool ins_rules_vector(struct ins_work *work);
 bool ins_rules_shuffle(struct ins_work *work); /* which ins_rules_vector() asks */
 bool ins_rules_fpu(struct ins_work *work);
 
+/* Where the bytes of a shuffle's result came from; false if it is none. */
+struct ins_lanes;
+bool ins_shuffle_lanes(const struct ins_work *work, struct ins_lanes *lanes);
+/* The place that an operand is; INS_PLACE_NONE if it is no vector register and no memory. */
+unsigned ins_lane_place(const struct ins_work *work, unsigned operand);
+/* 16 or 32 when the operand is such a register, else 0. */
+unsigned ins_vector_bytes(const ZydisDecodedOperand *op);
+
 /* What an instruction of the x87 or MMX needs of TOP, and does to it; insn_fpu.c. */
 void ins_top_choose(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops,
                     struct ins_choice *choice);

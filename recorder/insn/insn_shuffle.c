@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "recorder/insn/insn_lanes.h"
 #include "recorder/insn/insn_priv.h"
 
 #define LANE      16u
@@ -510,8 +511,7 @@ static void cut(const struct shuffle *map, struct ins_work *work)
     }
 }
 
-/* 16 or 32 when the operand is such a register, else 0. */
-static unsigned vector_bytes(const ZydisDecodedOperand *op)
+unsigned ins_vector_bytes(const ZydisDecodedOperand *op)
 {
     if (op->type != ZYDIS_OPERAND_TYPE_REGISTER)
         return 0;
@@ -525,7 +525,7 @@ static unsigned vector_bytes(const ZydisDecodedOperand *op)
     }
 }
 
-bool ins_rules_shuffle(struct ins_work *work)
+static bool draw(struct shuffle *map, const struct ins_work *work)
 {
     const ZydisDecodedInstruction *zi = work->zi;
     unsigned count = zi->operand_count_visible;
@@ -534,23 +534,43 @@ bool ins_rules_shuffle(struct ins_work *work)
         return false;
     const ZydisDecodedOperand *last = &work->ops[count - 1];
     bool has_immediate = last->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
-    struct shuffle map = {
+    *map = (struct shuffle){
         .work = work,
-        .bytes = vector_bytes(&work->ops[0]),
+        .bytes = ins_vector_bytes(&work->ops[0]),
         .first = is_legacy ? 0 : 1,
         .second = is_legacy ? 1 : 2,
         .immediate = has_immediate ? (uint8_t)last->imm.value.u : 0,
     };
-    if (map.bytes == 0)
+    if (map->bytes == 0)
         return false;
     if (is_legacy)
-        put(&map, 0, MAP_BYTES, 0, 0);
+        put(map, 0, MAP_BYTES, 0, 0);
     else
-        put_zeros(&map, 0, MAP_BYTES);
-    if (!draw_unpack(&map, zi->mnemonic) && !draw_permutation(&map, zi->mnemonic) &&
-        !draw_shift(&map, zi->mnemonic) && !draw_broadcast(&map, zi->mnemonic) &&
-        !draw_insertion(&map, zi->mnemonic) && !draw_selection(&map, zi->mnemonic))
+        put_zeros(map, 0, MAP_BYTES);
+    return draw_unpack(map, zi->mnemonic) || draw_permutation(map, zi->mnemonic) ||
+           draw_shift(map, zi->mnemonic) || draw_broadcast(map, zi->mnemonic) ||
+           draw_insertion(map, zi->mnemonic) || draw_selection(map, zi->mnemonic);
+}
+
+bool ins_rules_shuffle(struct ins_work *work)
+{
+    struct shuffle map;
+    if (!draw(&map, work))
         return false;
     cut(&map, work);
+    return true;
+}
+
+bool ins_shuffle_lanes(const struct ins_work *work, struct ins_lanes *lanes)
+{
+    struct shuffle map;
+    if (!draw(&map, work))
+        return false;
+    lanes->kind = INS_LANES_MOVED;
+    for (unsigned i = 0; i < MAP_BYTES; i++) {
+        bool is_zero = map.operands[i] == ZERO;
+        lanes->place[i] = is_zero ? INS_PLACE_ZERO : (uint8_t)ins_lane_place(work, map.operands[i]);
+        lanes->from[i] = map.from[i];
+    }
     return true;
 }

@@ -346,27 +346,48 @@ int slc_hand_on(struct slc_work *work, const struct slc_move *move, unsigned byt
     return slc_give(work, false, first + move->from_start + from, pin);
 }
 
-/* Vector registers: moves pass pins on, all else ends them. */
+/* A vector register's pins that the flow takes, by byte. */
+static bool take_vector(struct slc_work *work, const struct ins_flow *flow, unsigned vector,
+                        slc_pin pins[])
+{
+    unsigned base = INS_LOC_VEC + INS_VEC_PIECES * vector;
+    bool is_pinned = false;
+
+    memset(pins, 0, SLC_VECTOR_BYTES * sizeof(*pins));
+    for (unsigned l = ins_regset_next(&flow->defs, base); l < base + INS_VEC_PIECES;
+         l = ins_regset_next(&flow->defs, l + 1)) {
+        unsigned first, count = location_spots(l, &first);
+        for (unsigned i = first; i < first + count; i++) {
+            slc_pin pin = take_spot(work->task, i);
+            pins[(i - SLC_SPOT_VECTOR) % SLC_VECTOR_BYTES] = pin;
+            if (pin != SLC_PIN_NONE)
+                note_wide(work, pin);
+            is_pinned |= pin != SLC_PIN_NONE;
+        }
+    }
+    return is_pinned;
+}
+
+/* Vector registers: moves pass pins on, one by one. */
 static int collect_vectors(struct slc_work *work, const struct ins_flow *flow)
 {
     struct slc_move move;
     bool is_move = slc_move_make(&move, flow) && !move.to_memory;
+    slc_pin pins[SLC_VECTOR_BYTES];
     int err = 0;
 
-    for (unsigned l = ins_regset_next(&flow->defs, INS_LOC_VEC); l < INS_LOC_K && !err;
-         l = ins_regset_next(&flow->defs, l + 1)) {
-        unsigned first, count = location_spots(l, &first);
-        for (unsigned i = 0; i < count && !err; i++) {
-            slc_pin pin = take_spot(work->task, first + i);
-            unsigned byte = (first - SLC_SPOT_VECTOR + i) % 64;
-            if (pin == SLC_PIN_NONE)
-                continue;
-            note_wide(work, pin);
-            if (is_move && byte >= move.to_start)
-                err = slc_hand_on(work, &move, byte - move.to_start, pin);
+    for (unsigned l = ins_regset_next(&flow->defs, INS_LOC_VEC); l < INS_LOC_K && !err;) {
+        unsigned vector = (l - INS_LOC_VEC) / INS_VEC_PIECES;
+        bool is_pinned = take_vector(work, flow, vector, pins);
+        if (is_pinned && !is_move)
+            err = slc_hand_lanes(work, vector, pins);
+        for (unsigned b = 0; b < SLC_VECTOR_BYTES && is_pinned && is_move && !err; b++) {
+            if (b >= move.to_start)
+                err = slc_hand_on(work, &move, b - move.to_start, pins[b]);
             else
-                slc_pin_drop(work->stepping->pins, pin);
+                slc_pin_drop(work->stepping->pins, pins[b]);
         }
+        l = ins_regset_next(&flow->defs, INS_LOC_VEC + INS_VEC_PIECES * (vector + 1));
     }
     return err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * How the evidence of one instruction is put together: what it made (evidence.c), what it used for
- * that (operands.c), and where that was (addresses.c).
+ * that (operands.c; of vectors vector_pins.c), and where that was (addresses.c).
  */
 #ifndef SLICER_CONFIDENCE_EVIDENCE_PRIV_H
 #define SLICER_CONFIDENCE_EVIDENCE_PRIV_H
@@ -66,6 +66,12 @@ int slc_give_equal(struct slc_work *work, unsigned gpr);
 /* Hands the pin of a byte of a move's destination, counted from its start, to that of the source
  * that it came from, or drops it. */
 int slc_hand_on(struct slc_work *work, const struct slc_move *move, unsigned byte, slc_pin pin);
+
+#define SLC_VECTOR_BYTES 64u
+
+/* Takes over the pins of a vector register's bytes that the instruction made, and hands them to
+ * what these were made of. */
+int slc_hand_lanes(struct slc_work *work, unsigned vector, const slc_pin pins[]);
 
 /* The flags of `condition` decided something that is known to be right. */
 void slc_pin_flags(struct slc_pinned_task *task, unsigned condition, bool holds, bool varies);

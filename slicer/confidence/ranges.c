@@ -206,6 +206,19 @@ const struct ins_eval *slc_profile_eval(struct slc_profile *profile)
     return profile->can_run ? &profile->eval : NULL;
 }
 
+const struct ins_lanes *slc_profile_lanes(struct slc_profile *profile)
+{
+    struct ins_lanes lanes;
+
+    if (!profile->is_laned && ins_lanes_make(profile->code, profile->info->length, &lanes)) {
+        profile->lanes = malloc(sizeof(*profile->lanes));
+        if (profile->lanes)
+            *profile->lanes = lanes;
+    }
+    profile->is_laned = true;
+    return profile->lanes;
+}
+
 const struct slc_result *slc_profile_result(const struct slc_profile *profile, int reg)
 {
     for (unsigned i = 0; i < profile->result_count; i++)
@@ -427,6 +440,7 @@ void slc_ranges_free(struct slc_ranges *ranges)
             free(profile->results[r].range.values);
         free(profile->results);
         free(profile->addresses);
+        free(profile->lanes);
         free(profile->targets.values);
     }
     wd_index_fini(&ranges->by_pc);

@@ -10,6 +10,7 @@
 #define SLICER_CONFIDENCE_RANGES_H
 
 #include "recorder/insn/insn_eval.h"
+#include "recorder/insn/insn_lanes.h"
 #include "slicer/slicer.h"
 
 #define SLC_RANGE_MAX     4096
@@ -45,6 +46,8 @@ struct slc_profile {
     const struct ins_info *info; /* the wet's */
     const uint8_t *code;         /* of it, the wet's */
     bool is_judged, can_run;     /* slc_profile_eval() */
+    bool is_laned;               /* slc_profile_lanes() was asked for: */
+    struct ins_lanes *lanes;     /* or NULL */
     bool went, stayed;           /* of a conditional branch */
     bool has_many;               /* addresses: too many */
     uint8_t result_count;
@@ -80,6 +83,10 @@ struct slc_profile *slc_ranges_find(struct slc_ranges *ranges, uint64_t pc);
 
 /* How to compute what it computes; NULL if that is not known. */
 const struct ins_eval *slc_profile_eval(struct slc_profile *profile);
+
+/* How the bytes of its vector result come from its operands; NULL if that is not known, or memory
+ * is short. */
+const struct ins_lanes *slc_profile_lanes(struct slc_profile *profile);
 
 /* What it put into a general register (-1: memory); NULL if it did not. */
 const struct slc_result *slc_profile_result(const struct slc_profile *profile, int reg);

@@ -86,6 +86,10 @@ eval_forms_start:
     cmpxchg qword ptr [r10], rdx
     cmpxchg word ptr [r10], si
     cmpxchg byte ptr [r10], dl
+    cmpxchg rcx, rdx
+    cmpxchg cx, si
+    cmpxchg cl, dl
+    cmpxchg ch, dl
     .irp op, shld, shrd
     \op eax, ecx, 1
     \op rax, rdx, 5

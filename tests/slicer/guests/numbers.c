@@ -73,10 +73,46 @@ __attribute__((noinline)) static short halves(unsigned long x)
     return (short)(low - (signed char)x);
 }
 
+typedef int four __attribute__((vector_size(16)));
+typedef unsigned char sixteen __attribute__((vector_size(16)));
+typedef sixteen unaligned __attribute__((aligned(1)));
+
+/* Moved about by vector instructions. */
+__attribute__((noinline)) static void turn(four *to, const four *from)
+{
+    to[0] = __builtin_shufflevector(from[0], from[0], 2, 0, 3, 1);
+    to[1] = __builtin_shufflevector(from[0], from[1], 0, 4, 1, 5);
+}
+
+/* Made letters of by vector instructions, where they are written from. */
+__attribute__((noinline)) static void letters(const sixteen *from)
+{
+    *(unaligned *)(out + used) = (*from ^ 5) + 'a';
+    used += 16;
+    put('\n');
+}
+
 __attribute__((used)) static void run(void)
 {
+    static union {
+        four vectors[2];
+        int numbers[8];
+    } mixed, turned;
+    static union {
+        sixteen vector;
+        unsigned char bytes[16];
+    } small;
+
     for (int i = 0; i < 6; i++)
         number(mix(seen[i], i));
+    for (int i = 0; i < 8; i++)
+        mixed.numbers[i] = seen[i] * 3 + 7;
+    for (int i = 0; i < 16; i++)
+        small.bytes[i] = (unsigned char)(seen[i & 7] >> 2 & 15);
+    letters(&small.vector);
+    turn(turned.vectors, mixed.vectors);
+    number(turned.numbers[1]);
+    number(turned.numbers[5]);
     number(sum(seen, 6));
     number(halves((unsigned long)seen[4]));
     number(sum(seen, 8) + mix(seen[6], 2));
