@@ -40,6 +40,7 @@ struct slc_pins {
     uint32_t block_count, block_capacity;
     struct slc_test **tests; /* by hash: the first of those with that place */
     size_t test_count, test_capacity;
+    uint64_t alt_serial;
     struct slc_alt *memos[MEMOS]; /* by their judges' hash: the last one that was kept, or NULL */
 };
 
@@ -84,12 +85,18 @@ static uint64_t mix(uint64_t hash, uint64_t word)
     return hash ^ hash >> 29;
 }
 
+/* A place in the table of tests. */
+static size_t place_of(uint64_t hash, size_t capacity)
+{
+    return (size_t)(hash * UINT64_C(0xd6e8feb86659fd93) >> 32) & (capacity - 1);
+}
+
 static uint64_t hash_check(uint64_t hash, const struct slc_check *check)
 {
     for (unsigned i = 0; i < INS_EVAL_RESULTS; i++) {
         hash = mix(hash, check->values[i]);
         hash = mix(hash, check->masks[i] ^ check->alt_shifts[i]);
-        hash = mix(hash, (check->alts[i] ? check->alts[i]->hash : 0) ^ check->alt_masks[i]);
+        hash = mix(hash, (check->alts[i] ? check->alts[i]->serial : 0) ^ check->alt_masks[i]);
     }
     for (unsigned i = 0; i < check->outcome_count; i++)
         hash = mix(hash, 2u * check->outcomes[i].condition + check->outcomes[i].holds);
@@ -106,10 +113,7 @@ static uint64_t hash_test(const struct slc_test *test)
             hash = mix(hash, test->inputs[i]);
         return hash_check(hash, &test->check);
     }
-    hash = mix(hash, test->address ^ test->scale);
-    for (uint32_t i = 0; i < test->forbidden->count; i++)
-        hash = mix(hash, test->forbidden->addresses[i]);
-    return hash;
+    return mix(hash, test->address ^ test->scale);
 }
 
 static bool is_same_check(const struct slc_check *a, const struct slc_check *b)
@@ -133,20 +137,15 @@ static bool is_same_test(const struct slc_test *a, const struct slc_test *b)
     if (a->eval != b->eval || a->varied != b->varied || a->value != b->value ||
         a->flags != b->flags)
         return false;
-    if (a->eval)
-        return memcmp(a->inputs, b->inputs, sizeof(a->inputs)) == 0 &&
-               is_same_check(&a->check, &b->check);
-    return a->address == b->address && a->scale == b->scale &&
-           a->forbidden->count == b->forbidden->count &&
-           memcmp(a->forbidden->addresses, b->forbidden->addresses,
-                  a->forbidden->count * sizeof(uint64_t)) == 0;
+    return memcmp(a->inputs, b->inputs, sizeof(a->inputs)) == 0 &&
+           is_same_check(&a->check, &b->check);
 }
 
 /* Where the one of the table that is like this hangs, or the end of the list where it would. */
 static struct slc_test **find_test(const struct slc_pins *pins, const struct slc_test *like,
                                    uint64_t hash)
 {
-    struct slc_test **at = &pins->tests[hash & (pins->test_capacity - 1)];
+    struct slc_test **at = &pins->tests[place_of(hash, pins->test_capacity)];
 
     while (*at && ((*at)->hash != hash || !is_same_test(*at, like)))
         at = &(*at)->next;
@@ -163,7 +162,7 @@ static void spread_tests(struct slc_pins *pins)
         return;
     for (size_t i = 0; i < pins->test_capacity; i++)
         for (struct slc_test *test = pins->tests[i], *next; test; test = next) {
-            struct slc_test **at = &tests[test->hash & (capacity - 1)];
+            struct slc_test **at = &tests[place_of(test->hash, capacity)];
             next = test->next;
             test->next = *at;
             *at = test;
@@ -176,7 +175,8 @@ static void spread_tests(struct slc_pins *pins)
 struct slc_test *slc_test_get(struct slc_pins *pins, const struct slc_test *like)
 {
     uint64_t hash = hash_test(like);
-    struct slc_test **at = find_test(pins, like, hash);
+    struct slc_test *none = NULL;
+    struct slc_test **at = like->eval ? find_test(pins, like, hash) : &none;
 
     if (*at) {
         (*at)->users++;
@@ -191,7 +191,7 @@ struct slc_test *slc_test_get(struct slc_pins *pins, const struct slc_test *like
     test->next = NULL;
     test->tells_value = !test->check.outcome_count && !test->check.masks[1] && !test->check.alts[1];
     *at = test;
-    if (++pins->test_count > pins->test_capacity)
+    if (test->eval && ++pins->test_count > pins->test_capacity)
         spread_tests(pins);
     for (unsigned i = 0; i < INS_EVAL_RESULTS; i++)
         if (test->check.alts[i])
@@ -267,6 +267,7 @@ void slc_alt_keep(struct slc_pins *pins, struct slc_alt *alt, const struct slc_j
                 alt->depth = own->depth + 1;
         }
     }
+    alt->serial = ++pins->alt_serial;
     alt->hash = hash_judge(alt->range, judge);
     alt->judge = alt->depth < DEPTH_MAX ? malloc(bytes) : NULL;
     if (!alt->judge) {
@@ -288,15 +289,22 @@ void slc_addresses_release(struct slc_addresses *addresses)
         free(addresses);
 }
 
-void slc_test_release(struct slc_pins *pins, struct slc_test *test)
+static void take_out(struct slc_pins *pins, const struct slc_test *test)
 {
-    if (!test || --test->users)
-        return;
-    struct slc_test **at = &pins->tests[test->hash & (pins->test_capacity - 1)];
+    struct slc_test **at = &pins->tests[place_of(test->hash, pins->test_capacity)];
+
     while (*at != test)
         at = &(*at)->next;
     *at = test->next;
     pins->test_count--;
+}
+
+void slc_test_release(struct slc_pins *pins, struct slc_test *test)
+{
+    if (!test || --test->users)
+        return;
+    if (test->eval)
+        take_out(pins, test);
     for (unsigned i = 0; i < INS_EVAL_RESULTS; i++)
         slc_alt_release(pins, test->check.alts[i]);
     slc_addresses_release(test->forbidden);

@@ -51,8 +51,8 @@ struct slc_check {
     struct slc_outcome outcomes[SLC_OUTCOMES_MAX];
 };
 
-/* How another value of an operand shows. Those that are alike are one: links tell by the pointer
- * whether they have the same. */
+/* How another value of an operand shows. Those that are alike are one, but for addresses: links
+ * tell by the pointer whether they have the same. */
 struct slc_test {
     uint32_t users;              /* links, and whoever makes it */
     uint64_t hash;               /* of what was given: the same in each run */
@@ -125,6 +125,7 @@ struct slc_alt {
     bool allows_all;   /* of what was judged nothing is forbidden */
     double confidence; /* that it comes to */
     uint64_t hash;     /* of range and judge: the same in each run */
+    uint64_t serial;   /* of those that were kept: others that were made anew are not this one */
     const struct slc_range *range;
     struct slc_judge *judge; /* with a share in its tests; NULL: the way is long */
     uint64_t forbidden[];    /* bits */
