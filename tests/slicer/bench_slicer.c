@@ -81,7 +81,7 @@ static int run(struct bench *bench, enum wetdbg_slice_kinds kinds)
                                            .on_line = on_line,
                                            .arg = bench};
     struct wetdbg_slice *slice;
-    double cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+    double cpu = now(CLOCK_PROCESS_CPUTIME_ID), own = now(CLOCK_THREAD_CPUTIME_ID);
 
     bench->began = now(CLOCK_MONOTONIC);
     bench->first_line = -1;
@@ -90,14 +90,15 @@ static int run(struct bench *bench, enum wetdbg_slice_kinds kinds)
         return err;
     double wall = now(CLOCK_MONOTONIC) - bench->began;
     cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    own = now(CLOCK_THREAD_CPUTIME_ID) - own;
     const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(slice);
-    printf(
-        "%-8s %7.2f s wall %7.2f s cpu  %2u passes  scanned %10llu (%6.1f M/s)  instances %10llu "
-        " statements %7llu  lines %6llu  first line %.2f s",
-        kind_names[kinds], wall, cpu, counts->passes, (unsigned long long)counts->scanned,
-        (double)counts->scanned / wall * 1e-6, (unsigned long long)counts->instances,
-        (unsigned long long)counts->statements, (unsigned long long)counts->lines,
-        bench->first_line);
+    printf("%-8s %7.2f s wall %7.2f s cpu  %7.2f s scanning  %2u passes  scanned %10llu (%6.1f "
+           "M/s)  instances %10llu "
+           " statements %7llu  lines %6llu  first line %.2f s",
+           kind_names[kinds], wall, cpu, own, counts->passes, (unsigned long long)counts->scanned,
+           (double)counts->scanned / wall * 1e-6, (unsigned long long)counts->instances,
+           (unsigned long long)counts->statements, (unsigned long long)counts->lines,
+           bench->first_line);
     if (bench->digest)
         printf("  digest %016llx", (unsigned long long)digest_of(bench, slice));
     putchar('\n');
