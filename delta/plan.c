@@ -218,6 +218,15 @@ static void limits_set(struct dlt_plan *plan)
                                                 : share;
 }
 
+void dlt_plan_of_ended(struct dlt_plan *plan, const struct wetdbg_dd_options *options,
+                       const struct dlt_ended_run *ended)
+{
+    *plan = (struct dlt_plan){
+        .options = options, .way = DLT_WAY_STDIN, .file_name = "input", .ended = ended};
+    limits_set(plan);
+    plan->is_command_file = strchr(options->command, '/') && is_executable(options->command);
+}
+
 int dlt_plan_init(struct dlt_plan *plan, const struct wetdbg_dd_options *options)
 {
     *plan = (struct dlt_plan){.options = options};

@@ -16,6 +16,19 @@ enum dlt_way {
     DLT_WAY_FILES, /* a directory: named by a word, or where it works */
 };
 
+/* A file that a run left. */
+struct dlt_left_file {
+    const char *name; /* relative, below the directory where the command works */
+    struct wetdbg_dd_bytes bytes;
+};
+
+/* A run that is over, and of which a command is only asked. */
+struct dlt_ended_run {
+    struct dlt_how how;
+    const struct dlt_left_file *files;
+    size_t file_count;
+};
+
 /* Made by dlt_plan_init(), and not changed while runs are under way. */
 struct dlt_plan {
     const struct wetdbg_dd_options *options;
@@ -32,12 +45,18 @@ struct dlt_plan {
     uint64_t tasks_max; /* of this user */
     const struct dlt_stand_in
         *stand_in; /* has the program run; NULL: nothing does, it is the program */
+    const struct dlt_ended_run *ended; /* nothing is run: candidates are what was put out. NULL */
 };
 
 /* `options` are borrowed until dlt_plan_fini(), which is due after any result. -WETDBG_ERR_USAGE,
  * -WETDBG_ERR_NOT_FOUND; errnos of files, with sentences. */
 int dlt_plan_init(struct dlt_plan *plan, const struct wetdbg_dd_options *options);
 void dlt_plan_fini(struct dlt_plan *plan);
+
+/* The same for a run that is over, and a command about it: nothing is looked for, and nothing is to
+ * be freed. `jobs` commands at once. */
+void dlt_plan_of_ended(struct dlt_plan *plan, const struct wetdbg_dd_options *options,
+                       const struct dlt_ended_run *ended);
 
 /* All of a regular file, up to DLT_INPUT_BYTES_MAX; `bytes->data` is for the caller to free. */
 int dlt_file_read(const char *path, struct wetdbg_dd_bytes *bytes);

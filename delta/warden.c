@@ -119,6 +119,21 @@ static int files_copy(struct warden *warden)
     return err;
 }
 
+/* What a run that is over put out and left. */
+static int ended_put(struct warden *warden)
+{
+    const struct dlt_ended_run *ended = warden->plan->ended;
+    int err = file_write(warden->names->output, warden->candidate->data, warden->candidate->size);
+    for (size_t i = 0; i < ended->file_count && !err; i++) {
+        char name[2 * DLT_SCRATCH_PATH_BYTES];
+        snprintf(name, sizeof(name), "%s/%s", warden->names->work, ended->files[i].name);
+        directories_make(warden->names->work, name);
+        err = file_write(name, ended->files[i].bytes.data, ended->files[i].bytes.size);
+    }
+    warden->report.program = ended->how;
+    return err;
+}
+
 static int scratch_fill(struct warden *warden)
 {
     struct names *names = warden->names;
@@ -132,6 +147,8 @@ static int scratch_fill(struct warden *warden)
     if (mkdir(folder, 0700) || mkdir(names->temporary, 0700) || mkdir(names->work, 0700))
         return wetdbg_fail_errno("%s", warden->scratch);
     name_make(names->input, folder, warden->plan->file_name);
+    if (warden->plan->ended)
+        return ended_put(warden);
     if (warden->plan->way == DLT_WAY_FILES)
         return files_copy(warden);
     return file_write(names->input, warden->candidate->data, warden->candidate->size);
@@ -321,10 +338,10 @@ static char **oracle_environment(const struct warden *warden)
     static const char *const names[] = {"WETDBG_INPUT", "WETDBG_OUTPUT", "WETDBG_ERRORS",
                                         "WETDBG_STATUS", "TMPDIR"};
     char status[16] = "", *more[5];
-    bool has_program = warden->plan->program;
-    const char *values[] = {warden->names->input, has_program ? warden->names->output : "",
-                            has_program ? warden->names->errors : "", status,
-                            warden->names->temporary};
+    bool is_ended = warden->plan->ended, has_program = warden->plan->program || is_ended;
+    const char *values[] = {
+        is_ended ? "" : warden->names->input, has_program ? warden->names->output : "",
+        has_program && !is_ended ? warden->names->errors : "", status, warden->names->temporary};
     if (has_program)
         status_format(&warden->report.program, status, sizeof(status));
     for (size_t i = 0; i < 5; i++)
@@ -358,9 +375,10 @@ static int oracle_ask(struct warden *warden)
         .program = plan->is_command_file ? plan->options->command : "/bin/sh",
         .argv = plan->is_command_file ? alone : for_shell,
         .environment = oracle_environment(warden),
-        .input = plan->program   ? warden->names->output
-                 : is_input_file ? warden->names->input
-                                 : "/dev/null",
+        .directory = plan->ended ? warden->names->work : NULL,
+        .input = plan->program || plan->ended ? warden->names->output
+                 : is_input_file              ? warden->names->input
+                                              : "/dev/null",
         .output = "/dev/null",
         .errors = warden->names->said,
         .scratch = warden->scratch,

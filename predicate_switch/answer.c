@@ -393,6 +393,8 @@ static int trap_answer(struct psw_live *live, const struct rep_met *met, struct 
 static int live_met(void *arg, const struct rep_met *met, struct wd_buf *out)
 {
     struct psw_live *live = arg;
+    if (psw_detours_met(&live->detours, met))
+        return psw_detours_answer(&live->detours, met, &live->frame, out);
     return met->kind == EVQ_SYSCALL_ENTER ? call_answer(live, met, out)
            : met->kind == EVQ_TRAP        ? trap_answer(live, met, out)
                                           : fault_answer(live, met, out);
@@ -486,6 +488,8 @@ int psw_live_run(struct psw_live *live, uint64_t limit)
     int err = 0;
     while (!err && why == REP_STOP_TIME && rep_engine_time(live->engine) < end) {
         err = run_to(live, &source, live->until < end ? live->until : end, &why);
+        if (!err && why == REP_STOP_TIME) /* an instruction that is there for once only */
+            err = run_to(live, &source, live->detours.busy, &why);
         if (!err && why == REP_STOP_TIME && rep_engine_time(live->engine) >= live->until)
             err = tick(live);
     }

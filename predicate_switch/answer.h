@@ -6,6 +6,7 @@
 #ifndef PREDICATE_SWITCH_ANSWER_H
 #define PREDICATE_SWITCH_ANSWER_H
 
+#include "predicate_switch/detours.h"
 #include "predicate_switch/kernel/vk.h"
 #include "recorder/replay/engine.h"
 #include "wet/whole.h"
@@ -15,6 +16,7 @@ struct psw_live {
     struct vk_kernel *kernel;  /* live */
     const struct wetdbg *wet;
     struct wd_buf first; /* entries that the run begins with: the change */
+    struct psw_detours detours;
     uint64_t frame;      /* number of the last event */
     uint64_t until;      /* time of the next tick; VK_NEVER */
     enum vk_then then;   /* why the run ended; VK_THEN_RUN: it did not */

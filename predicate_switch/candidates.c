@@ -85,6 +85,27 @@ int wetdbg_candidates_count(struct wetdbg_candidates *candidates, uint64_t *coun
     return 0;
 }
 
+int psw_instances_before(struct wetdbg_candidates *candidates, uint32_t predicate, wetdbg_time time,
+                         uint64_t *count)
+{
+    uint64_t interval = wetdbg_interval_at(candidates->wet, time);
+    const struct psw_list *list;
+    int err = psw_instances_of(&candidates->instances, interval, &list);
+
+    if (err)
+        return err;
+    *count = psw_count_before(&candidates->predicates, predicate, interval);
+    for (size_t i = 0; i < list->count && list->first_time + list->items[i].time_off < time; i++)
+        *count += list->items[i].predicate == predicate;
+    return 0;
+}
+
+int psw_instance_first(struct wetdbg_candidates *candidates, uint32_t predicate, wetdbg_time *time)
+{
+    return wetdbg_find_instance(candidates->wet, &candidates->predicates.items[predicate].pc, 1, 1,
+                                time);
+}
+
 /* ---- choices ---- */
 
 static int add(struct psw_choices *choices, const struct wetdbg_candidate *candidate)

@@ -20,4 +20,11 @@ struct psw_choices {
 int psw_choices_make(struct wetdbg_candidates *candidates, const struct psw_list *list, size_t at,
                      struct psw_choices *choices);
 
+/* How many instances a predicate has before a time. Runs one interval. */
+int psw_instances_before(struct wetdbg_candidates *candidates, uint32_t predicate, wetdbg_time time,
+                         uint64_t *count);
+
+/* When its first instance was. Runs one interval. */
+int psw_instance_first(struct wetdbg_candidates *candidates, uint32_t predicate, wetdbg_time *time);
+
 #endif

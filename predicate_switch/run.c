@@ -11,7 +11,6 @@
 #include "predicate_switch/entries.h"
 #include "predicate_switch/tell.h"
 #include "recorder/insn/insn.h"
-#include "recorder/insn/insn_eval.h"
 #include "wet/whole.h"
 #include <wetdbg/errors.h>
 
@@ -29,6 +28,18 @@ struct psw_session {
     bool has_begun;
 };
 
+/* Nothing of the recorded run has passed. */
+static int kernel_renew(struct psw_session *session)
+{
+    session->k = session->frame = 0;
+    session->has_begun = false;
+    memset(session->is_in_call, 0, sizeof(session->is_in_call));
+    if (session->kernel)
+        vk_kernel_free(session->kernel);
+    session->kernel = NULL;
+    return vk_kernel_new(session->told.history, &session->kernel);
+}
+
 /* ---- life ---- */
 
 int psw_session_open(struct wetdbg *wet, const struct psw_surroundings *where,
@@ -44,7 +55,7 @@ int psw_session_open(struct wetdbg *wet, const struct psw_surroundings *where,
     if (!err)
         err = rep_engine_reset(session->engine);
     if (!err)
-        err = vk_kernel_new(session->told.history, &session->kernel);
+        err = kernel_renew(session);
     if (err) {
         psw_session_close(session);
         return err;
@@ -78,6 +89,49 @@ uint64_t psw_session_output(const struct psw_session *session, int fd, wetdbg_ti
     return size;
 }
 
+int psw_session_output_read(const struct psw_session *session, int fd, wetdbg_time time,
+                            struct wd_buf *out)
+{
+    const struct psw_told *told = &session->told;
+    int err = 0;
+    for (size_t i = 0; i < told->output_count && told->outputs[i].time < time && !err; i++)
+        if (told->outputs[i].fd == fd)
+            err =
+                wd_buf_append(out, told->bytes.data + told->outputs[i].off, told->outputs[i].size);
+    return err;
+}
+
+int psw_session_at_end(const struct psw_session *session,
+                       void (*fn)(void *arg, struct vk_kernel *kernel), void *arg)
+{
+    struct vk_kernel *kernel;
+    int err = vk_kernel_new(session->told.history, &kernel);
+    if (err)
+        return err;
+    err = vk_kernel_advance(kernel, UINT64_MAX);
+    if (!err)
+        fn(arg, kernel);
+    vk_kernel_free(kernel);
+    return err;
+}
+
+const struct wetdbg_info *psw_session_info(const struct psw_session *session)
+{
+    return wetdbg_get_info(session->wet);
+}
+
+const volatile sig_atomic_t *psw_session_interrupted(const struct psw_session *session)
+{
+    return wet_whole_interrupted(session->wet);
+}
+
+int psw_session_adopt(struct psw_session *session)
+{
+    session->engine = NULL;
+    int err = wet_whole_engine(session->wet, &session->engine);
+    return err ? err : kernel_renew(session);
+}
+
 /* ---- the recorded run ---- */
 
 static int recorded_next(void *arg, struct wd_buf *out)
@@ -105,13 +159,8 @@ static int recorded_taken(void *arg, const struct evq_entry *entry, uint64_t tim
 
 static int begin_again(struct psw_session *session)
 {
-    session->k = session->frame = 0;
-    session->has_begun = false;
-    memset(session->is_in_call, 0, sizeof(session->is_in_call));
-    vk_kernel_free(session->kernel);
-    session->kernel = NULL;
     int err = rep_engine_reset(session->engine);
-    return err ? err : vk_kernel_new(session->told.history, &session->kernel);
+    return err ? err : kernel_renew(session);
 }
 
 /* Has the recorded run stand just before instruction `time`. */
@@ -163,28 +212,8 @@ static int load_append(struct psw_live *live, const struct evq_regs *regs)
     return err;
 }
 
-/* Flags and rcx with which the condition does not hold if it does, and the other way round. */
-static bool condition_invert(unsigned condition, uint64_t *flags, uint64_t *rcx)
+static int not_conditional(uint64_t pc)
 {
-    bool holds = ins_condition_holds(condition, *flags, *rcx);
-    uint64_t used = ins_condition_flags(condition), tried = 0;
-    do {
-        for (uint64_t count = 0; count < 4; count++) {
-            uint64_t other_flags = (*flags & ~used) | tried, other_rcx = count < 3 ? count : *rcx;
-            if (ins_condition_holds(condition, other_flags, other_rcx) == holds)
-                continue;
-            *flags = other_flags;
-            *rcx = condition < INS_COND_RCXZ ? *rcx : other_rcx;
-            return true;
-        }
-        tried = (tried - used) & used; /* the next subset */
-    } while (tried);
-    return false;
-}
-
-static int not_conditional(struct psw_session *session, uint64_t pc)
-{
-    (void)session;
     return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
                        "the instruction at %#llx has no condition that could be switched",
                        (unsigned long long)pc);
@@ -216,7 +245,7 @@ static int step(struct psw_live *live)
 }
 
 /* The instruction does the other thing, since the condition is another one while it runs. */
-static int switch_make(struct psw_session *session, struct psw_live *live)
+static int switch_make(struct psw_live *live)
 {
     struct evq_regs regs, altered, after;
     struct ins_info info;
@@ -227,9 +256,11 @@ static int switch_make(struct psw_session *session, struct psw_live *live)
     if (err)
         return err;
     altered = regs;
-    if (info.condition == INS_COND_NONE ||
-        !condition_invert(info.condition, &altered.r[EVQ_EFLAGS], &altered.r[EVQ_RCX]))
-        return not_conditional(session, regs.r[EVQ_RIP]);
+    if (info.condition == INS_COND_NONE)
+        return not_conditional(regs.r[EVQ_RIP]);
+    bool holds = ins_condition_holds(info.condition, regs.r[EVQ_EFLAGS], regs.r[EVQ_RCX]);
+    if (!psw_condition_make(info.condition, !holds, &altered.r[EVQ_EFLAGS], &altered.r[EVQ_RCX]))
+        return not_conditional(regs.r[EVQ_RIP]);
     err = load_append(live, &altered);
     if (!err)
         err = step(live);
@@ -275,12 +306,11 @@ static int set_make(struct psw_live *live, const struct psw_change *change)
     return err;
 }
 
-static int change_make(struct psw_session *session, struct psw_live *live,
-                       const struct psw_change *change)
+static int change_make(struct psw_live *live, const struct psw_change *change)
 {
     switch (change->kind) {
     case PSW_SWITCH:
-        return switch_make(session, live);
+        return switch_make(live);
     case PSW_JUMP:
         return jump_make(live, change->target);
     case PSW_SET:
@@ -343,7 +373,10 @@ static int live_run(struct psw_session *session, struct psw_live *live,
     uint64_t limit = settings->instructions;
     if (!limit)
         limit = LIMIT_TIMES * wetdbg_get_info(session->wet)->instructions;
-    int err = change_make(session, live, change);
+    int err = change_make(live, change);
+    if (!err)
+        err = psw_detours_begin(&live->detours, settings->detours, settings->detour_count,
+                                live->engine, &live->frame, &live->first);
     if (!err)
         err = vk_kernel_advance(live->kernel, rep_engine_time(live->engine) + 1);
     if (!err)
@@ -378,6 +411,8 @@ int psw_run(struct psw_session *session, const struct psw_change *change,
     }
     if (result->end == PSW_EXIT)
         psw_compare_end(&watching.compare);
+    if (result->end == PSW_EXIT && settings->ended)
+        settings->ended(settings->arg, live.kernel);
     result->difference = watching.compare.difference;
     result->outputs = watching.outputs;
     psw_live_fini(&live);

@@ -9,9 +9,11 @@
 #ifndef PREDICATE_SWITCH_RUN_H
 #define PREDICATE_SWITCH_RUN_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 #include "common/buf.h"
+#include "predicate_switch/detours.h"
 #include "predicate_switch/kernel/vk.h"
 #include "recorder/event/queue.h"
 #include <wetdbg/wet.h>
@@ -35,6 +37,25 @@ const struct vk_history *psw_session_history(const struct psw_session *session);
 
 /* How many bytes the recorded run has put out to a descriptor just before `time`. */
 uint64_t psw_session_output(const struct psw_session *session, int fd, wetdbg_time time);
+
+/* Appends them: 0 or -ENOMEM. */
+int psw_session_output_read(const struct psw_session *session, int fd, wetdbg_time time,
+                            struct wd_buf *out);
+
+/* Calls back with a kernel in which all that was recorded has happened, that lives for the call. 0
+ * or -ENOMEM. */
+int psw_session_at_end(const struct psw_session *session,
+                       void (*fn)(void *arg, struct vk_kernel *kernel), void *arg);
+
+const struct wetdbg_info *psw_session_info(const struct psw_session *session);
+
+/* Whether somebody wants an end, as wetdbg_interrupt() says. */
+const volatile sig_atomic_t *psw_session_interrupted(const struct psw_session *session);
+
+/* For a process that was forked: gives the session another replay of its own, in the place of the
+ * one that is the other process's, and is left alone. Errors of psw_session_open(); then only
+ * _exit() is allowed. */
+int psw_session_adopt(struct psw_session *session);
 
 enum psw_change_kind {
     PSW_NOTHING, /* goes on as it was */
@@ -89,7 +110,11 @@ struct psw_settings {
     uint64_t instructions; /* at most so many behind the change; 0: 10 times the recorded run */
     vk_output_fn output;   /* told of what is put out; not 0 ends the run. NULL: nobody is */
     void *arg;
-    bool stops_at_difference; /* PSW_STOPPED where the output differs */
+    bool stops_at_difference;         /* PSW_STOPPED where the output differs */
+    const struct psw_detour *detours; /* other ways behind the change; PSW_DETOURS_MAX at most */
+    unsigned detour_count;
+    /* Told of the kernel when the process has ended; NULL: nobody is. */
+    void (*ended)(void *arg, struct vk_kernel *kernel);
 };
 
 /*

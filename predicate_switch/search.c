@@ -109,7 +109,9 @@ static int add_extents(struct search *search, const struct wetdbg_candidate *can
         *trial = (struct wetdbg_trial){.switches = {*candidate}, .count = 1};
         trial->switches[0].extent = i ? WETDBG_EXTENT_ONWARD : WETDBG_EXTENT_ALL;
     }
-    return 0;
+    struct wetdbg_candidate *all = &search->waiting[search->waiting_count - 2].switches[0];
+    all->instance = 1;
+    return psw_instance_first(search->candidates, candidate->predicate, &all->time);
 }
 
 /* The next pair: 1 or 0. */

@@ -222,9 +222,9 @@ static int output_tell(void *arg, const struct vk_output *output)
     return told->err;
 }
 
-int wetdbg_switcher_run(struct wetdbg_switcher *switcher, const struct wetdbg_change *change,
-                        uint64_t instructions, wetdbg_switch_output_fn output, void *arg,
-                        struct wetdbg_switch_result *result)
+int psw_switcher_run(struct psw_session *session, const struct psw_change *change,
+                     const struct psw_settings *settings, wetdbg_switch_output_fn output, void *arg,
+                     struct wetdbg_switch_result *result)
 {
     static const enum wetdbg_switch_end ends[] = {[PSW_EXIT] = WETDBG_SWITCH_EXIT,
                                                   [PSW_UNRESOLVED] = WETDBG_SWITCH_UNRESOLVED,
@@ -232,12 +232,11 @@ int wetdbg_switcher_run(struct wetdbg_switcher *switcher, const struct wetdbg_ch
                                                   [PSW_STOPPED] = WETDBG_SWITCH_UNRESOLVED,
                                                   [PSW_LIMIT] = WETDBG_SWITCH_LIMIT};
     struct told told = {.fn = output, .arg = arg};
-    struct psw_settings settings = {
-        .instructions = instructions, .output = output_tell, .arg = &told};
-    struct psw_write write;
-    struct psw_change inner = inner_change(change, &write);
+    struct psw_settings telling = *settings;
     struct psw_result ran;
-    int err = psw_run(switcher->session, &inner, &settings, &ran);
+    telling.output = output_tell;
+    telling.arg = &told;
+    int err = psw_run(session, change, &telling, &ran);
     if (err || told.err)
         return err ? err : told.err;
     *result = (struct wetdbg_switch_result){.end = ends[ran.end],
@@ -248,4 +247,14 @@ int wetdbg_switcher_run(struct wetdbg_switcher *switcher, const struct wetdbg_ch
                                             .output_offset = ran.difference.offset};
     snprintf(result->reason, sizeof(result->reason), "%s", ran.reason);
     return 0;
+}
+
+int wetdbg_switcher_run(struct wetdbg_switcher *switcher, const struct wetdbg_change *change,
+                        uint64_t instructions, wetdbg_switch_output_fn output, void *arg,
+                        struct wetdbg_switch_result *result)
+{
+    const struct psw_settings settings = {.instructions = instructions};
+    struct psw_write write;
+    struct psw_change inner = inner_change(change, &write);
+    return psw_switcher_run(switcher->session, &inner, &settings, output, arg, result);
 }

@@ -1,72 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The trials of a search, made by live runs, and judged. */
+/* The trials of a search, made by live runs: what each has changed, and in which order. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
 
+#include "predicate_switch/candidates_priv.h"
+#include "predicate_switch/crew.h"
 #include "predicate_switch/switcher.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/switch.h>
 
 struct wetdbg_trials {
-    struct psw_session *session;
-    struct wetdbg_expectation expected;
+    struct psw_judge judge;
+    struct psw_crew *crew; /* NULL: there is one job */
+    struct wetdbg_candidates *candidates;
+    char failure[32];
 };
 
-/* How far a run's output is what it should be. */
-struct judging {
-    const struct wetdbg_expectation *expected;
-    uint64_t at;     /* bytes put out so far */
-    uint64_t common; /* of these, right from the first one on */
-};
-
-static bool is_right_so_far(const struct judging *judging)
-{
-    return judging->common == judging->at;
-}
-
-static void judge_bytes(struct judging *judging, const uint8_t *bytes, uint64_t size)
-{
-    const struct wetdbg_expectation *expected = judging->expected;
-    const uint8_t *right = expected->output;
-    for (uint64_t i = 0; i < size && is_right_so_far(judging); i++) {
-        bool is_same = judging->at < expected->output_size && bytes[i] == right[judging->at];
-        judging->common += is_same;
-        judging->at++;
-    }
-}
-
-/* A wrong byte settles the verdict, unless the question is whether the run crashes. */
-static int output_judge(void *arg, const struct vk_output *output)
-{
-    struct judging *judging = arg;
-    if (output->fd == 1)
-        judge_bytes(judging, output->bytes, output->size);
-    return !is_right_so_far(judging) && !judging->expected->is_crash;
-}
-
-static enum wetdbg_verdict verdict_of(const struct judging *judging,
-                                      const struct psw_result *result)
-{
-    const struct wetdbg_expectation *expected = judging->expected;
-    bool has_exited = result->end == PSW_EXIT && WIFEXITED(result->status);
-    bool is_whole = is_right_so_far(judging) && judging->at == expected->output_size;
-    if (result->end != PSW_EXIT && result->end != PSW_STOPPED)
-        return WETDBG_VERDICT_UNRESOLVED;
-    if (is_whole && has_exited && WEXITSTATUS(result->status) == expected->exit_status)
-        return WETDBG_VERDICT_EXACT;
-    if (!expected->is_crash && judging->common > expected->wrong)
-        return WETDBG_VERDICT_PREFIX;
-    return expected->is_crash && has_exited ? WETDBG_VERDICT_NO_CRASH : WETDBG_VERDICT_WRONG;
-}
-
-static void unresolved(struct wetdbg_trial_answer *answer, const char *reason)
-{
-    answer->verdict = WETDBG_VERDICT_UNRESOLVED;
-    snprintf(answer->reason, sizeof(answer->reason), "%.*s", WETDBG_TRIAL_REASON_MAX - 1, reason);
-}
+/* ---- plans ---- */
 
 /* Ways that are no addresses are those of a condition. */
 static struct psw_change change_of(const struct wetdbg_candidate *candidate)
@@ -77,63 +28,143 @@ static struct psw_change change_of(const struct wetdbg_candidate *candidate)
                                .target = is_place ? candidate->to : 0};
 }
 
-static int try_one(struct wetdbg_trials *trials, const struct wetdbg_trial *trial,
-                   struct wetdbg_trial_answer *answer)
+/* From its first instance on an extent is all detour: not each of its instances goes another way. */
+static void extent_plan(const struct wetdbg_candidate *candidate, struct psw_plan *plan)
 {
-    const struct wetdbg_candidate *candidate = &trial->switches[0];
-    struct judging judging = {.expected = &trials->expected};
-    struct psw_settings settings = {.output = output_judge, .arg = &judging};
-    struct psw_change change = change_of(candidate);
-    struct psw_result result;
-    *answer = (struct wetdbg_trial_answer){0};
-    if (trial->count != 1 || candidate->extent != WETDBG_EXTENT_ONE) {
-        unresolved(answer, "several switches in one run");
-        return 0;
-    }
-    judging.at = psw_session_output(trials->session, 1, candidate->time);
-    judging.common = judging.at;
-    if (!trials->expected.is_crash && judging.at > trials->expected.wrong)
-        judging.common = trials->expected.wrong;
-    int err = psw_run(trials->session, &change, &settings, &result);
-    if (err == -WETDBG_ERR_NOT_FOUND)
-        unresolved(answer, wetdbg_error(err));
-    if (err)
-        return err == -WETDBG_ERR_NOT_FOUND ? 0 : err;
-    answer->verdict = verdict_of(&judging, &result);
-    if (answer->verdict == WETDBG_VERDICT_UNRESOLVED)
-        unresolved(answer, result.reason);
-    return 0;
+    plan->change = (struct psw_change){.kind = PSW_NOTHING, .time = candidate->time};
+    plan->detours[0] = (struct psw_detour){.pc = candidate->pc,
+                                           .to = candidate->to,
+                                           .first = candidate->instance,
+                                           .last = UINT64_MAX,
+                                           .before = candidate->instance - 1};
+    plan->detour_count = 1;
 }
 
-static int batch_run(void *context, const struct wetdbg_trial *list, size_t count,
-                     wetdbg_trial_fn answered, void *arg)
+/* A second switch is at an instance that the switched run need not come to at the same time. */
+static int plan_make(struct wetdbg_candidates *candidates, const struct wetdbg_trial *trial,
+                     struct psw_plan *plan)
 {
+    const struct wetdbg_candidate *first = &trial->switches[0], *second = &trial->switches[1];
+    uint64_t before = 0;
+    *plan = (struct psw_plan){.change = change_of(first)};
+    if (first->extent != WETDBG_EXTENT_ONE)
+        extent_plan(first, plan);
+    if (trial->count < 2)
+        return 0;
+    int err = psw_instances_before(candidates, second->predicate, first->time + 1, &before);
+    plan->detours[plan->detour_count++] = (struct psw_detour){.pc = second->pc,
+                                                              .to = second->to,
+                                                              .first = second->instance,
+                                                              .last = second->instance,
+                                                              .before = before};
+    return err;
+}
+
+/* ---- batches ---- */
+
+static int run_here(const struct wetdbg_trials *trials, const struct psw_plan *plans, size_t count,
+                    wetdbg_trial_fn answered, void *arg)
+{
+    struct wetdbg_trial_answer answer;
     int err = 0;
     for (size_t i = 0; i < count && !err; i++) {
-        struct wetdbg_trial_answer answer;
-        err = try_one(context, &list[i], &answer);
+        const struct psw_plan *plan = &plans[i];
+        err = psw_judge_run(&trials->judge, &plan->change, plan->detours, plan->detour_count,
+                            &answer);
         if (!err)
             err = answered(arg, i, &answer);
     }
     return err;
 }
 
+static int batch_run(void *context, const struct wetdbg_trial *list, size_t count,
+                     wetdbg_trial_fn answered, void *arg)
+{
+    struct wetdbg_trials *trials = context;
+    struct psw_plan *plans = calloc(count + 1, sizeof(*plans));
+    int err = plans ? 0 : -ENOMEM;
+    for (size_t i = 0; i < count && !err; i++)
+        err = plan_make(trials->candidates, &list[i], &plans[i]);
+    if (!err)
+        err = trials->crew ? psw_crew_run(trials->crew, plans, count, answered, arg)
+                           : run_here(trials, plans, count, answered, arg);
+    free(plans);
+    return err;
+}
+
+/* ---- life ---- */
+
+/* Of output that ends too early it is that it ends. */
+static void failure_name(struct wetdbg_trials *trials, uint64_t recorded_size)
+{
+    const struct psw_judge *judge = &trials->judge;
+    bool is_output = judge->expected.kind == WETDBG_RIGHT_OUTPUT;
+    size_t room = sizeof(trials->failure);
+    if (judge->is_crash)
+        snprintf(trials->failure, room, "crash");
+    else if (is_output && judge->wrong < recorded_size)
+        snprintf(trials->failure, room, "output:%llu", (unsigned long long)judge->wrong);
+    else if (is_output && judge->wrong < judge->expected.output_size)
+        snprintf(trials->failure, room, "output:end");
+    else
+        snprintf(trials->failure, room, "exit");
+}
+
 int wetdbg_trials_new(struct wetdbg_switcher *switcher, const struct wetdbg_expectation *expected,
                       struct wetdbg_trials **out)
 {
-    *out = calloc(1, sizeof(**out));
-    if (!*out)
+    struct wetdbg_trials *trials = calloc(1, sizeof(*trials));
+    if (!trials)
         return -ENOMEM;
-    **out = (struct wetdbg_trials){.session = switcher->session, .expected = *expected};
+    int err = expected->jobs > WETDBG_TRIAL_JOBS_MAX
+                  ? wetdbg_fail(-WETDBG_ERR_USAGE, "at most %d switched runs at once",
+                                WETDBG_TRIAL_JOBS_MAX)
+                  : 0;
+    if (!err)
+        err = psw_judge_init(&trials->judge, switcher->session,
+                             switcher->cwd[0] ? switcher->cwd : NULL, expected);
+    if (!err && expected->jobs > 1)
+        err = psw_crew_new(&trials->judge, expected->jobs, &trials->crew);
+    if (err) {
+        free(trials);
+        return err;
+    }
+    failure_name(trials, psw_session_output(switcher->session, 1, UINT64_MAX));
+    *out = trials;
     return 0;
 }
 
 void wetdbg_trials_free(struct wetdbg_trials *trials)
 {
+    if (!trials)
+        return;
+    psw_crew_free(trials->crew);
     free(trials);
 }
 
-struct wetdbg_trial_runner wetdbg_trials_runner(struct wetdbg_trials *trials)
+const char *wetdbg_trials_failure(const struct wetdbg_trials *trials)
 {
+    return trials->failure;
+}
+
+struct wetdbg_trial_runner wetdbg_trials_runner(struct wetdbg_trials *trials,
+                                                struct wetdbg_candidates *candidates)
+{
+    trials->candidates = candidates;
     return (struct wetdbg_trial_runner){.context = trials, .run = batch_run};
+}
+
+/* ---- one run more ---- */
+
+int wetdbg_trials_show(struct wetdbg_trials *trials, const struct wetdbg_trial *trial,
+                       wetdbg_switch_output_fn output, void *arg,
+                       struct wetdbg_switch_result *result)
+{
+    struct psw_plan plan;
+    int err = plan_make(trials->candidates, trial, &plan);
+    const struct psw_settings settings = {.detours = plan.detours,
+                                          .detour_count = plan.detour_count};
+    return err ? err
+               : psw_switcher_run(trials->judge.session, &plan.change, &settings, output, arg,
+                                  result);
 }

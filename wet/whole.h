@@ -27,4 +27,7 @@ uint64_t wet_whole_processor(const struct wetdbg *wet);
 /* What name number `n` of a mapping means; "" if there is none. */
 const char *wet_whole_name(const struct wetdbg *wet, uint64_t n);
 
+/* What wetdbg_interrupt() sets. */
+const volatile sig_atomic_t *wet_whole_interrupted(const struct wetdbg *wet);
+
 #endif

@@ -215,12 +215,11 @@ static int slice(struct cli_session *session, const struct request *request, str
     return err;
 }
 
-static int make(struct cli_session *session, const struct request *request, struct answer *answer)
+/* Of a criterion that the answer has. */
+static int make_slices(struct cli_session *session, const struct request *request,
+                       struct answer *answer)
 {
-    *answer = (struct answer){.direction = request->direction};
-    int err = cli_slice_criterion(session, request->text, request->from_write, &answer->criterion);
-    if (err)
-        return err;
+    int err = 0;
     if (!request->how.record_parents && !session->out->json)
         err = look(session, request, answer);
     if (!err)
@@ -236,6 +235,13 @@ static int make(struct cli_session *session, const struct request *request, stru
     count(answer, answer->forward);
     count(answer, answer->joined);
     return 0;
+}
+
+static int make(struct cli_session *session, const struct request *request, struct answer *answer)
+{
+    *answer = (struct answer){.direction = request->direction};
+    int err = cli_slice_criterion(session, request->text, request->from_write, &answer->criterion);
+    return err ? err : make_slices(session, request, answer);
 }
 
 int cli_slice_to_set(struct cli_session *session, const struct cli_args *args,
@@ -393,6 +399,37 @@ static int print_json(struct cli_slice_view *view, const struct answer *answer,
         json_decref(object);
     else
         cli_out_json(session->out, object);
+    return err;
+}
+
+/* ---- one of an instance, amid another answer ---- */
+
+int cli_slice_both_show(struct cli_session *session, struct wetdbg_criterion *criterion,
+                        uint64_t limit, json_t *object)
+{
+    struct request request = {.direction = BOTH, .how = {.kinds = WETDBG_SLICE_FULL}};
+    struct answer answer = {.direction = BOTH, .criterion = criterion};
+    int err = make_slices(session, &request, &answer);
+    if (err)
+        return err;
+    struct cli_slice_view view = {.session = session,
+                                  .limit = limit,
+                                  .has_lines_only = true,
+                                  .near = answer.near,
+                                  .rest_hint = "'slice both' shows them"};
+    const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(answer.shown);
+    err = cli_slice_view_open(&view, answer.shown);
+    if (!err && object) {
+        cli_json_set(object, "instances", cli_json_count(counts->instances));
+        cli_json_set(object, "line_count", cli_json_count(counts->lines));
+        err = cli_slice_view_to_json(&view, object);
+    } else if (!err) {
+        print_counts(session, &answer);
+        err = cli_slice_view_print(&view);
+    }
+    cli_slice_view_close(&view);
+    free_slices(&answer);
+    wetdbg_criterion_free(criterion);
     return err;
 }
 

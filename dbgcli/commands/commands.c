@@ -33,6 +33,8 @@ const struct cli_command cli_commands[] = {
      false},
     {"what-if", cli_cmd_what_if, "how the run goes on with a change", &cli_cmd_what_if_syntax, NULL,
      false},
+    {"switch", cli_cmd_switch, "which decision, made the other way, makes the run right",
+     &cli_cmd_switch_syntax, NULL, false},
     {"goto", cli_cmd_goto, "go to another time of the run", &cli_cmd_goto_syntax, NULL, false},
     {"bookmark", cli_cmd_bookmark, "name a time of the run, or list those named",
      &cli_cmd_bookmark_syntax, "bookmarks", false},

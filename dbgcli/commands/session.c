@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dbgcli/alloc.h"
 #include "dbgcli/commands/bookmark.h"
 #include "dbgcli/commands/named_slices.h"
 #include "dbgcli/commands/pruning.h"
@@ -46,6 +47,7 @@ int cli_session_open(struct cli_session *session, struct cli_out *out, const cha
         session->time = session->info->signal_time;
     cli_session_catch(session);
     session->struck = cli_thread_struck(session->wet);
+    session->wet_path = cli_strdup(wet_path);
     session->bookmarks = cli_bookmarks_new(wet_path);
     session->named = cli_named_slices_new(session->wet, wet_path);
     return 0;
@@ -68,6 +70,7 @@ void cli_session_close(struct cli_session *session)
     cli_rest_free(session);
     cli_slice_tree_free(session);
     wetdbg_close(session->wet);
+    free(session->wet_path);
     *session = (struct cli_session){0};
 }
 

@@ -19,6 +19,7 @@
 
 struct cli_session {
     struct cli_out *out;
+    char *wet_path;
     struct wetdbg *wet;
     struct wetdbg_slice_session *slices; /* what slices have found out so far */
     const struct wetdbg_info *info;
@@ -48,7 +49,7 @@ struct cli_session {
     struct cli_named_slices *named;   /* commands/named_slices.h */
     struct cli_slice_tree *tree;      /* that `expand` unfolds, or NULL */
     struct cli_rest *rest;            /* lines that `more` shows, or NULL; commands/rest.h */
-    struct wetdbg_switcher *switcher; /* for `what-if`; NULL until it is needed */
+    struct wetdbg_switcher *switcher; /* for `what-if`, `switch`; NULL until it is needed */
     struct cli_pruning *pruning; /* what is right and wrong; NULL until something is said of it */
 };
 
@@ -114,6 +115,7 @@ CLI_DECLARE_COMMAND(diff);
 CLI_DECLARE_COMMAND(save);
 CLI_DECLARE_COMMAND(prune);
 CLI_DECLARE_COMMAND(what_if);
+CLI_DECLARE_COMMAND(switch);
 CLI_DECLARE_COMMAND(mark);
 CLI_DECLARE_COMMAND(why);
 CLI_DECLARE_COMMAND(decisions);

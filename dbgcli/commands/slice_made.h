@@ -20,4 +20,9 @@ int cli_slice_to_set(struct cli_session *session, const struct cli_args *args,
 int cli_chop_to_set(struct cli_session *session, const struct cli_args *args,
                     struct cli_made *made);
 
+/* The slice both ways of a criterion, which is taken over: counts and the nearest lines, as `slice
+ * both` prints them, or as members of `object` if there is one. Errors of cli_slice_run(). */
+int cli_slice_both_show(struct cli_session *session, struct wetdbg_criterion *criterion,
+                        uint64_t limit, json_t *object);
+
 #endif

@@ -320,7 +320,7 @@ int cli_slice_view_print(struct cli_slice_view *view)
     if (!view->rest_title)
         cli_rest_free(view->session);
     int err = print_lines(view);
-    if (err)
+    if (err || view->has_lines_only)
         return err;
     if (view->callers)
         fprintf(view->session->out->stream,

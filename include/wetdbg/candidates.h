@@ -93,7 +93,7 @@ wetdbg_time wetdbg_failure_time(const struct wetdbg_criterion *criterion);
 enum wetdbg_extent {
     WETDBG_EXTENT_ONE,
     WETDBG_EXTENT_ONWARD, /* this one, and each later one that would not go there */
-    WETDBG_EXTENT_ALL,    /* each one that would not go there */
+    WETDBG_EXTENT_ALL,    /* each one that would not go there; it is told by the first one */
 };
 
 struct wetdbg_candidate {

@@ -112,27 +112,57 @@ int wetdbg_switcher_run(struct wetdbg_switcher *switcher, const struct wetdbg_ch
 
 /* ---- trials of a search ---- */
 
-/* What the program should have done. */
+enum wetdbg_right {
+    WETDBG_RIGHT_OUTPUT,  /* standard output and exit status are what they should be */
+    WETDBG_RIGHT_COMMAND, /* a command says so: 0 right, 1 wrong, else nothing */
+    WETDBG_RIGHT_EXIT,    /* the program exits */
+};
+
+#define WETDBG_TRIAL_JOBS_MAX 64
+
+/* What the program should have done. What is pointed to is borrowed. */
 struct wetdbg_expectation {
-    const void *output; /* all of descriptor 1's; borrowed */
+    enum wetdbg_right kind;
+    /* WETDBG_RIGHT_OUTPUT: all that belongs on descriptor 1 */
+    const void *output;
     size_t output_size;
     int exit_status;
-    uint64_t wrong; /* where the recorded run's output is wrong first; not for a crash */
-    bool is_crash;  /* the recorded run ended by a signal: one that exits is no-crash at least */
+    /* WETDBG_RIGHT_COMMAND: for sh, or the name of a program. It works in a directory of its own,
+     * in which are the regular files that the run changed, by their names from the program's own
+     * directory on, or by their whole names; standard input is the run's output. WETDBG_OUTPUT
+     * names that, WETDBG_STATUS is the exit status (128 + N for signal N). */
+    const char *command;
+    double timeout_s; /* of a command; 0: a minute */
+    unsigned jobs;    /* runs side by side, WETDBG_TRIAL_JOBS_MAX at most; 0 is 1 */
 };
 
 struct wetdbg_trials;
 
 /*
- * A search's runner whose runs are made here, one after the other in the order of their times. A
- * run of which more output cannot make another verdict ends there. Of a trial with several
- * switches, or of an extent, nothing is known yet: unresolved. The switcher outlives it; *out is
- * for wetdbg_trials_free(). -ENOMEM.
+ * Gets ready for a search's runs, which are made here: side by side in so many processes, each in
+ * the order of the runs' times; what is found, and in which order, is the same for any number. A
+ * run of which more output cannot make another verdict ends there. The recorded run is judged
+ * first: -WETDBG_ERR_USAGE, explained, if it is right, if a command gives it two answers, or if
+ * that knows nothing of it. A run that waits for ever is wrong. The switcher outlives it; *out is
+ * for wetdbg_trials_free(). -WETDBG_ERR_INTERRUPTED, -ENOMEM.
  */
 int wetdbg_trials_new(struct wetdbg_switcher *switcher, const struct wetdbg_expectation *expected,
                       struct wetdbg_trials **out);
 void wetdbg_trials_free(struct wetdbg_trials *trials); /* NULL is fine */
-struct wetdbg_trial_runner wetdbg_trials_runner(struct wetdbg_trials *trials);
+
+/* What is wrong with the recorded run, as a criterion: "crash", "output:OFFSET", "output:end" or "exit".
+ * Lives as long as the trials. */
+const char *wetdbg_trials_failure(const struct wetdbg_trials *trials);
+
+/* The runner, for trials of these candidates. */
+struct wetdbg_trial_runner wetdbg_trials_runner(struct wetdbg_trials *trials,
+                                                struct wetdbg_candidates *candidates);
+
+/* Makes a trial's run once more, without judging it: as wetdbg_switcher_run() tells of runs, with
+ * its errors. The candidates are those of the runner. */
+int wetdbg_trials_show(struct wetdbg_trials *trials, const struct wetdbg_trial *trial,
+                       wetdbg_switch_output_fn output, void *arg,
+                       struct wetdbg_switch_result *result);
 
 WETDBG_END
 

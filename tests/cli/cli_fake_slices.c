@@ -640,3 +640,167 @@ const struct wetdbg_slice_initial *wetdbg_slice_initials(const struct wetdbg_sli
     *count = 4;
     return list;
 }
+
+/* ---- a search: the second decision that is tried makes the run right ---- */
+
+struct wetdbg_trials {
+    struct wetdbg_expectation expected;
+};
+
+struct wetdbg_candidates {
+    struct wetdbg_predicate predicate;
+};
+
+int wetdbg_trials_new(struct wetdbg_switcher *switcher, const struct wetdbg_expectation *expected,
+                      struct wetdbg_trials **out)
+{
+    (void)switcher;
+    if (expected->kind == WETDBG_RIGHT_COMMAND)
+        return wetdbg_fail(-WETDBG_ERR_USAGE,
+                           "the recorded run does not fail: the oracle says that it is right");
+    *out = calloc(1, sizeof(**out));
+    (*out)->expected = *expected;
+    return 0;
+}
+
+void wetdbg_trials_free(struct wetdbg_trials *trials)
+{
+    free(trials);
+}
+
+const char *wetdbg_trials_failure(const struct wetdbg_trials *trials)
+{
+    (void)trials;
+    return "crash";
+}
+
+struct wetdbg_trial_runner wetdbg_trials_runner(struct wetdbg_trials *trials,
+                                                struct wetdbg_candidates *candidates)
+{
+    (void)candidates;
+    return (struct wetdbg_trial_runner){.context = trials};
+}
+
+int wetdbg_trials_show(struct wetdbg_trials *trials, const struct wetdbg_trial *trial,
+                       wetdbg_switch_output_fn output, void *arg,
+                       struct wetdbg_switch_result *result)
+{
+    (void)trials;
+    *result = (struct wetdbg_switch_result){.end = WETDBG_SWITCH_EXIT,
+                                            .wait_status = (int)trial->switches[0].to << 8};
+    return output(arg, 1, "two\n", 4);
+}
+
+int wetdbg_candidates_find(struct wetdbg *wet, const struct wetdbg_candidates_options *options,
+                           struct wetdbg_candidates **out)
+{
+    (void)wet;
+    (void)options;
+    *out = calloc(1, sizeof(**out));
+    (*out)->predicate = (struct wetdbg_predicate){.pc = MAIN_PC,
+                                                  .kind = WETDBG_PREDICATE_SETCC,
+                                                  .file = fake_main_file,
+                                                  .function = "main",
+                                                  .line = 10,
+                                                  .instances = 3};
+    return 0;
+}
+
+void wetdbg_candidates_free(struct wetdbg_candidates *candidates)
+{
+    free(candidates);
+}
+
+int wetdbg_candidates_count(struct wetdbg_candidates *candidates, uint64_t *count)
+{
+    *count = candidates->predicate.instances;
+    return 0;
+}
+
+const struct wetdbg_predicate *
+wetdbg_candidates_predicates(const struct wetdbg_candidates *candidates, size_t *count)
+{
+    *count = 1;
+    return &candidates->predicate;
+}
+
+wetdbg_time wetdbg_failure_time(const struct wetdbg_criterion *criterion)
+{
+    return criterion->info.time;
+}
+
+const char *wetdbg_predicate_kind_name(enum wetdbg_predicate_kind kind)
+{
+    return kind == WETDBG_PREDICATE_SETCC ? "setcc" : "?";
+}
+
+const char *wetdbg_verdict_name(enum wetdbg_verdict verdict)
+{
+    return verdict == WETDBG_VERDICT_EXACT ? "exact" : "wrong";
+}
+
+int wetdbg_order_parse(const char *name, enum wetdbg_order_kind *kind)
+{
+    *kind = WETDBG_ORDER_NEAR;
+    return strcmp(name, "near") ? wetdbg_fail(-WETDBG_ERR_USAGE, "no order '%s'", name) : 0;
+}
+
+int wetdbg_order_open(struct wetdbg_candidates *candidates,
+                      const struct wetdbg_order_options *options, struct wetdbg_order **out)
+{
+    (void)candidates;
+    (void)options;
+    *out = NULL;
+    return 0;
+}
+
+void wetdbg_order_close(struct wetdbg_order *order)
+{
+    (void)order;
+}
+
+int wetdbg_search(struct wetdbg_candidates *candidates, struct wetdbg_order *order,
+                  const struct wetdbg_search_options *options, struct wetdbg_search_result *result)
+{
+    const struct wetdbg_trials *trials = options->runner.context;
+    (void)candidates;
+    (void)order;
+    *result = (struct wetdbg_search_result){.progress = {.tried = 2, .listed = 2}};
+    if (trials->expected.kind == WETDBG_RIGHT_EXIT) {
+        result->progress.verdicts[WETDBG_VERDICT_WRONG] = 2;
+        return 0;
+    }
+    result->findings = calloc(1, sizeof(*result->findings));
+    result->count = 1;
+    result->findings[0] = (struct wetdbg_finding){
+        .trial = {.switches = {{.instance = 2, .time = 989, .pc = MAIN_PC, .went = 1}},
+                  .count = 1,
+                  .position = 2},
+        .verdict = WETDBG_VERDICT_EXACT,
+        .meets = true};
+    return 0;
+}
+
+void wetdbg_search_result_fini(struct wetdbg_search_result *result)
+{
+    free(result->findings);
+    *result = (struct wetdbg_search_result){.count = 0};
+}
+
+const struct wetdbg_set *wetdbg_prune_get_set(const struct wetdbg_prune *prune)
+{
+    (void)prune;
+    return NULL;
+}
+
+int wetdbg_findings_meet(struct wetdbg *wet, struct wetdbg_slice_session *session,
+                         const struct wetdbg_set *wrong, struct wetdbg_search_result *result,
+                         size_t most)
+{
+    (void)wet;
+    (void)session;
+    (void)wrong;
+    (void)result;
+    (void)most;
+    return 0;
+}

@@ -47,6 +47,7 @@ SHORT = {
     "show": (["let A = slice backward --data tally.turns@{file}:{turn}#9"], "show A", r"A: \d+ instances"),
     "diff": (["let B = slice backward --thin tally.turns@{file}:{turn}#9"], "diff A B", r"only in A: "),
     "what-if": ([], "what-if tally.turns=7@{file}:{turn}#-1", r"changed at time \d+"),
+    "switch": ([], "switch --oracle=false --budget=1 --restart", r"none found: 1 switched runs in "),
     "more": (["show A --limit 1 --all"], "more", r"  x\d+"),
     "expand": (["slice backward --data tally.turns@{file}:{turn}#9 --tree"], "expand 1", r"#1 +criterion "),
     "save": ([], "save A", r"A is saved in .*\.A\.set"),

@@ -43,6 +43,7 @@ struct request {
     unsigned list;
     bool equal;
     struct wetdbg_search_options search;
+    struct wetdbg_trials *live; /* NULL: runs are native */
 };
 
 static void die(const char *what, int code)
@@ -344,12 +345,15 @@ static int list_equal(const struct oracle *oracle, struct wetdbg_candidates *can
 static int search(const struct request *request, struct wetdbg_candidates *candidates,
                   struct wetdbg_order *order, const struct slices *slices, struct wetdbg *wet)
 {
+    struct wetdbg_search_options options = request->search;
     struct wetdbg_search_result result;
     uint64_t instances;
     int err = wetdbg_candidates_count(candidates, &instances);
 
+    if (request->live)
+        options.runner = wetdbg_trials_runner(request->live, candidates);
     if (!err)
-        err = wetdbg_search(candidates, order, &request->search, &result);
+        err = wetdbg_search(candidates, order, &options, &result);
     if (!err)
         err = wetdbg_findings_meet(wet, slices->session, slices->wrong, &result, 8);
     if (err)
@@ -498,21 +502,19 @@ static void parse_options(int argc, char **argv, struct request *request, struct
 /* As main() has it, but that the runs are live. */
 static int run_live(const struct oracle *oracle, struct request *request)
 {
-    struct wetdbg_expectation expected = {.output = oracle->expected,
+    struct wetdbg_expectation expected = {.kind = WETDBG_RIGHT_OUTPUT,
+                                          .output = oracle->expected,
                                           .output_size = oracle->expected_size,
                                           .exit_status = oracle->expected_status,
-                                          .wrong = oracle->wrong,
-                                          .is_crash = oracle->is_crash};
+                                          .jobs = oracle->jobs};
     struct wetdbg_switcher *switcher = NULL;
-    struct wetdbg_trials *trials = NULL;
     int err = wetdbg_switcher_open(oracle->wet, &switcher);
     if (!err)
-        err = wetdbg_trials_new(switcher, &expected, &trials);
+        err = wetdbg_trials_new(switcher, &expected, &request->live);
     if (err)
         die("live runs", err);
-    request->search.runner = wetdbg_trials_runner(trials);
     int status = run(oracle, oracle->wet, request);
-    wetdbg_trials_free(trials);
+    wetdbg_trials_free(request->live);
     wetdbg_switcher_close(switcher);
     return status;
 }

@@ -105,17 +105,48 @@ def check_batches(bench, sample):
 
 
 def findings(objects):
-    """What was found, by its switch: the verdicts."""
-    return {key_of(row["switches"][0]): row["verdict"] for row in objects[:-1]}
+    """What was found, by its switches: the verdicts."""
+    return {tuple(map(key_of, row["switches"])): row["verdict"] for row in objects[:-1]}
 
 
-def check_live(bench, sample):
+def check_live(bench, sample, *options):
     """Live runs have the verdicts that native ones have; unresolved are those of limits only."""
-    native, _ = sample.ask("lefs", "--all", "--jobs", "2")
-    live, run = sample.ask("lefs", "--all", "--live")
+    native, _ = sample.ask("lefs", "--all", "--jobs", "2", *options)
+    live, run = sample.ask("lefs", "--all", "--live", *options)
     verdicts = native[-1]["verdicts"], live[-1]["verdicts"]
     bench.check(findings(native) == findings(live), f"{sample.name}: live runs are judged otherwise: {verdicts}", run)
     print(f"{sample.name:24} native {native[-1]['seconds']:.2f} s {verdicts[0]}, live {live[-1]['seconds']:.2f} s {verdicts[1]}")
+    return live
+
+
+def check_jobs(bench, sample, live, *options):
+    """Several runs at once find the same, in the same order."""
+    several, run = sample.ask("lefs", "--all", "--live", "--jobs", "3", *options)
+    for end in (live[-1], several[-1]):
+        del end["seconds"]
+    bench.check(live == several, f"{sample.name}: several runs at once find other things", run)
+
+
+def check_several(bench):
+    """What takes more than one branch the other way: all instances, those from one on, two branches, another case of a
+    switch statement, an expression as a whole."""
+    def found(mode, build, criterion, *options):
+        sample = Sample(bench, f"switch_several_{build}", "switch", [mode], criterion, f"{mode}_{build}")
+        live = check_live(bench, sample, *options)
+        check_jobs(bench, sample, live, *options)
+        return [row["switches"] for row in live[:-1] if row["verdict"] == "exact"]
+
+    for build in ("O0", "O2"):
+        extents = [switches[0]["extent"] for switches in found("all", build, "exit", "--extents")]
+        bench.check(extents and 0 not in extents, f"all instances, {build}: {extents}")
+        extents = [switches[0]["extent"] for switches in found("onward", build, "output:35", "--extents")]
+        bench.check(extents and 0 not in extents, f"from one on, {build}: {extents}")
+    counts = [len(switches) for switches in found("pair", "O0", "output:10", "--depth", "2")]
+    bench.check(counts == [2], f"a pair: {counts}")
+    kinds = [switches[0]["kind"] for switches in found("table", "O0", "output:13")]
+    bench.check("switch" in kinds, f"another case: {kinds}")
+    whole = [switches[0]["expression"] for switches in found("expression", "O0", "output:12")]
+    bench.check(whole == [True], f"an expression as a whole: {whole}")
 
 
 def check_extents(bench, sample):
@@ -165,6 +196,7 @@ def test(bench, _):
     check_extents(bench, crash)
     for sample in (condition, omission, crash):
         check_live(bench, sample)
+    check_several(bench)
     check_equal(bench, Sample(bench, "switch_joins_O0", "switch", (), "output:0"), 4)
     check_equal(bench, omission, 0)
     check_spectrum(bench, omission, Sample(bench, "switch_omission_O0", "switch", ("a.b", "zzzz", "c.d", "e"), "exit",

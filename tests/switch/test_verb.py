@@ -3,7 +3,11 @@
 """test_verb.py BUILD: `wetdbg switch` as a user runs it: what it finds is what the real program under ptrace says; what
 it refuses, and its exit statuses."""
 import os
+import re
+import signal
+import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "e2e"))
 import e2e
@@ -69,6 +73,84 @@ def check_crash(bench):
     bench.check(run.status == 0 and findings and all(row["verdict"] == "no-crash" for row in findings), "a crash", run)
 
 
+def without_times(run):
+    """What was said, but for how long it took."""
+    return re.sub(r"\(?[0-9.]+ s\)?|\"seconds\":[0-9.e-]+", "", run.out)
+
+
+def check_jobs(bench):
+    """Any number of jobs gives the same answer, byte for byte; so does the prompt."""
+    trace = bench.path("omission")
+    right = bench.path("right")
+    options = ("--extents", "--depth=2", "--all", "--restart", f"--expect={right}")
+    for how in ((), ("--json",)):
+        answers = [bench.wet("switch", *how, *options, f"--jobs={jobs}", trace) for jobs in (1, 3)]
+        bench.check(answers[0].status == 0 and without_times(answers[0]) == without_times(answers[1]),
+                    f"--jobs changes the answer {how}", answers[1])
+    prompt = bench.wet("replay", trace, "--batch", "-e", f"switch {' '.join(options)}")
+    text = bench.wet("switch", *options, trace)
+    bench.check(without_times(prompt).endswith(without_times(text)), "the prompt's answer is another one", prompt)
+    bench.check("values: name = " in text.out and "then: it exits with status 0" in text.out and
+                "full slice both ways: " in text.out, "what is said of a finding", text)
+
+
+def check_interrupt(bench):
+    """Ctrl-C leaves what was found, and no process."""
+    trace = bench.path("omission")
+    command = [bench.wetdbg, "switch", "--oracle=sleep 0.1; exit 1", "--jobs=2", "--restart", "--target=output:72", trace]
+    if os.path.exists(f"{trace}/wetdbg.wet.switch-journal"):
+        os.unlink(f"{trace}/wetdbg.wet.switch-journal")
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=bench.environment,
+                           start_new_session=True)
+    journal = f"{trace}/wetdbg.wet.switch-journal"
+    while run.poll() is None and not (os.path.exists(journal) and os.path.getsize(journal) > 200):
+        time.sleep(0.02)
+    children = offspring(run.pid)
+    os.killpg(run.pid, signal.SIGINT)
+    out, err = run.communicate(timeout=60)
+    bench.check(run.returncode == 130 and b"none found: " in out, f"an interruption: {run.returncode} {out} {err}")
+    deadline = time.monotonic() + 20
+    while any(map(is_alive, children)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    bench.check(not any(map(is_alive, children)), f"of {children} some are left")
+
+
+def offspring(pid):
+    """All processes below one."""
+    found, parents = set(), {}
+    for name in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{name}/stat") as stat:
+                parents.setdefault(int(stat.read().rsplit(")", 1)[1].split()[1]), []).append(int(name))
+        except (OSError, ValueError):
+            pass
+    left = [pid]
+    while left:
+        for child in parents.get(left.pop(), []):
+            found.add(child)
+            left.append(child)
+    return found
+
+
+def is_alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def check_files(bench):
+    """An oracle sees the files that the switched run wrote, which are nowhere else."""
+    program = f"{bench.build}/tests/switch/switch_several_O0"
+    trace = bench.record("files", program, "file", "written")
+    on_disk = bench.path("written")
+    before = e2e.hash_file(on_disk)
+    run = bench.wet("switch", "--json", "--oracle=grep -q right written", "--target=exit", trace)
+    bench.check(run.status == 0 and run.objects()[0]["verdict"] == "exact", "an oracle that looks at a file", run)
+    bench.check(e2e.hash_file(on_disk) == before, "a switched run wrote to the disk")
+
+
 def check_refusals(bench):
     for arguments, said in ((["x"], "says what is right"), (["--no-crash", "--expect=/dev/null", "x"], "only one"),
                             (["--expect=/nowhere", f"{bench.path('omission')}"], "/nowhere"),
@@ -82,6 +164,9 @@ def check_refusals(bench):
 def test(bench, _):
     check_expect(bench)
     check_crash(bench)
+    check_jobs(bench)
+    check_interrupt(bench)
+    check_files(bench)
     check_refusals(bench)
 
 

@@ -45,3 +45,8 @@ const char *wet_whole_name(const struct wetdbg *wet, uint64_t n)
 {
     return n < wet->name_count ? wet->names[n] : "";
 }
+
+const volatile sig_atomic_t *wet_whole_interrupted(const struct wetdbg *wet)
+{
+    return &wet->interrupted;
+}

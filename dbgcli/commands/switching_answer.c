@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a search for critical predicates answers: findings, the first ones in detail, and an end. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "dbgcli/alloc.h"
+#include "dbgcli/commands/slice_made.h"
+#include "dbgcli/commands/switching.h"
+#include "dbgcli/eval/value.h"
+#include "dbgcli/exit_status.h"
+#include "dbgcli/nav/place.h"
+#include "dbgcli/signal_name.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/record.h>
+
+#define DETAILED_MAX 3  /* findings of the best verdict that are shown in detail */
+#define LINES_MAX    10 /* of the slice of one */
+#define VALUES_MAX   12
+#define BYTES_SHOWN  60 /* of output that became another */
+
+static const struct wetdbg_predicate *predicate_of(const struct cli_switching *self,
+                                                   const struct wetdbg_candidate *switched)
+{
+    size_t count;
+
+    return &wetdbg_candidates_predicates(self->candidates, &count)[switched->predicate];
+}
+
+static const char *extent_name(const struct wetdbg_candidate *switched)
+{
+    static const char *const names[] = {[WETDBG_EXTENT_ONE] = "one",
+                                        [WETDBG_EXTENT_ONWARD] = "onward",
+                                        [WETDBG_EXTENT_ALL] = "all"};
+
+    return names[switched->extent];
+}
+
+/* ---- values on the line ---- */
+
+struct values {
+    struct cli_switching *self;
+    struct cli_moment *moment;
+    json_t *object; /* NULL: text */
+    char *names[VALUES_MAX];
+    size_t count;
+};
+
+static bool is_known(const struct values *values, const char *name)
+{
+    for (size_t i = 0; i < values->count; i++)
+        if (!strcmp(values->names[i], name))
+            return true;
+    return false;
+}
+
+/* A name, if it has a value there; what is a function or a macro has none. `name` is taken over. */
+static void show_value(struct values *values, char *name)
+{
+    struct cli_out *out = values->self->session->out;
+    struct cli_frame_view view = {values->moment, cli_moment_first_frame(values->moment)};
+    struct cli_value value;
+    char *text = NULL;
+    size_t size;
+
+    if (values->count == VALUES_MAX || is_known(values, name) ||
+        cli_value_evaluate(&view, name, &value) || value.type.kind == WETDBG_TYPE_FUNCTION) {
+        free(name);
+        return;
+    }
+    struct cli_out to = {.stream = open_memstream(&text, &size)};
+    if (!to.stream)
+        cli_die();
+    int err = cli_value_print(&to, values->moment, &value, "", false);
+    fclose(to.stream);
+    if (!err && values->object) {
+        cli_json_set(values->object, name, cli_json_text(text));
+    } else if (!err) {
+        fputs(values->count ? ", " : "  values: ", out->stream);
+        cli_out_text(out, name);
+        fputs(" = ", out->stream);
+        cli_out_text(out, text);
+    }
+    free(text);
+    if (err)
+        free(name);
+    else
+        values->names[values->count++] = name;
+}
+
+static bool is_of_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The names that stand on a line, with members: "a->b.c". */
+static void show_names(struct values *values, const char *line)
+{
+    for (const char *at = line; *at;) {
+        const char *end = at;
+        if (*at == '"' || *at == '\'') { /* what is quoted */
+            for (end = at + 1; *end && *end != *at; end += *end == '\\' && end[1] ? 2 : 1)
+                ;
+            at = end + (*end != 0);
+            continue;
+        }
+        if (!is_of_name(*at)) {
+            at++;
+            continue;
+        }
+        while (is_of_name(*end) || (*end == '.' && is_of_name(end[1])) ||
+               (end[0] == '-' && end[1] == '>'))
+            end += *end == '-' ? 2 : 1;
+        if (!isdigit((unsigned char)*at))
+            show_value(values, cli_strndup(at, (size_t)(end - at)));
+        at = end;
+    }
+}
+
+/* Just before the decision. */
+static void show_values(struct cli_switching *self, const struct wetdbg_candidate *switched,
+                        const char *line, json_t *object)
+{
+    struct values values = {.self = self, .object = object};
+
+    if (!line || cli_moment_open(self->session->wet, switched->time, &values.moment))
+        return;
+    show_names(&values, line);
+    if (values.count && !object)
+        putc('\n', self->session->out->stream);
+    for (size_t i = 0; i < values.count; i++)
+        free(values.names[i]);
+    cli_moment_close(values.moment);
+}
+
+/* ---- what the switch changed ---- */
+
+/* What the run puts out to descriptor 1 from where it goes on differently. */
+struct output {
+    uint64_t from; /* offset in all that it put out */
+    char *text;
+    size_t size;
+    FILE *to;
+};
+
+static int output_take(void *arg, int fd, const void *bytes, size_t size)
+{
+    struct output *output = arg;
+
+    if (fd == 1)
+        fwrite(bytes, 1, size, output->to);
+    return 0;
+}
+
+static int run_again(struct cli_switching *self, const struct wetdbg_trial *trial,
+                     struct output *output, struct wetdbg_switch_result *result)
+{
+    size_t count;
+    const struct wetdbg_output *pieces = wetdbg_outputs(self->session->wet, &count);
+
+    *output = (struct output){0};
+    for (size_t i = 0; i < count; i++)
+        if (pieces[i].fd == 1 && pieces[i].time < trial->switches[0].time)
+            output->from += pieces[i].size;
+    output->to = open_memstream(&output->text, &output->size);
+    if (!output->to)
+        cli_die();
+    int err = wetdbg_trials_show(self->trials, trial, output_take, output, result);
+    fclose(output->to);
+    return err;
+}
+
+/* What stands from the first byte on that is another one. */
+static const char *other_bytes(const struct output *output,
+                               const struct wetdbg_switch_result *result, size_t *size)
+{
+    *size = 0;
+    if (result->output_fd != 1 || result->output_offset < output->from ||
+        result->output_offset - output->from > output->size)
+        return NULL;
+    size_t at = (size_t)(result->output_offset - output->from), left = output->size - at;
+    *size = left < BYTES_SHOWN ? left : BYTES_SHOWN;
+    return output->text + at;
+}
+
+static void print_then(struct cli_switching *self, const struct output *output,
+                       const struct wetdbg_switch_result *result)
+{
+    struct cli_out *out = self->session->out;
+    int status = result->wait_status;
+    size_t size;
+    const char *bytes = other_bytes(output, result, &size);
+
+    if (result->end != WETDBG_SWITCH_EXIT) {
+        fputs("  then: ", out->stream);
+        cli_out_text(out, result->reason);
+    } else if (WIFSIGNALED(status)) {
+        fprintf(out->stream, "  then: it ends by %s", cli_signal_name(WTERMSIG(status)));
+    } else {
+        fprintf(out->stream, "  then: it exits with status %d", WEXITSTATUS(status));
+    }
+    if (!result->output_differs) {
+        fputs("; output is as recorded\n", out->stream);
+        return;
+    }
+    fprintf(out->stream, "; output differs from byte %" PRIu64 " of descriptor %d on",
+            result->output_offset, result->output_fd);
+    if (bytes && size) {
+        fputs(": \"", out->stream);
+        cli_out_quoted(out, bytes, size);
+        putc('"', out->stream);
+    }
+    putc('\n', out->stream);
+}
+
+static json_t *json_of_then(const struct output *output, const struct wetdbg_switch_result *result)
+{
+    json_t *object = json_object();
+    bool has_ended = result->end == WETDBG_SWITCH_EXIT;
+    bool is_signal = has_ended && WIFSIGNALED(result->wait_status);
+    size_t size;
+    const char *bytes = other_bytes(output, result, &size);
+
+    cli_json_set(object, "exit",
+                 has_ended && !is_signal ? json_integer(WEXITSTATUS(result->wait_status))
+                                         : json_null());
+    cli_json_set(object, "signal",
+                 is_signal ? json_integer(WTERMSIG(result->wait_status)) : json_null());
+    cli_json_set(object, "output_differs_at",
+                 result->output_differs ? cli_json_count(result->output_offset) : json_null());
+    cli_json_set(object, "output", bytes ? cli_json_bytes(bytes, size) : json_null());
+    return object;
+}
+
+static int show_then(struct cli_switching *self, const struct wetdbg_trial *trial, json_t *object)
+{
+    struct wetdbg_switch_result result;
+    struct output output;
+    int err = run_again(self, trial, &output, &result);
+
+    if (!err && object)
+        cli_json_set(object, "then", json_of_then(&output, &result));
+    else if (!err)
+        print_then(self, &output, &result);
+    free(output.text);
+    return err;
+}
+
+/* ---- a finding ---- */
+
+static int show_slice(struct cli_switching *self, const struct wetdbg_candidate *switched,
+                      json_t *object)
+{
+    struct wetdbg_criterion *criterion;
+    json_t *slice = object ? json_object() : NULL;
+    int err = wetdbg_criterion_of_instance(self->session->wet, switched->time, &criterion);
+
+    if (!err)
+        err = cli_slice_both_show(self->session, criterion, LINES_MAX, slice);
+    if (object && !err)
+        cli_json_set(object, "slice", slice);
+    else
+        json_decref(slice);
+    return err;
+}
+
+static void print_switched(const struct cli_switching *self,
+                           const struct wetdbg_candidate *switched)
+{
+    const struct wetdbg_predicate *predicate = predicate_of(self, switched);
+    struct cli_out *out = self->session->out;
+    struct wetdbg_line there;
+
+    if (predicate->file) {
+        cli_out_text(out, cli_base_name(predicate->file));
+        fprintf(out->stream, ":%" PRIu32, predicate->line);
+    } else {
+        fprintf(out->stream, "%#" PRIx64, switched->pc);
+    }
+    if (predicate->function) {
+        fputs(" in ", out->stream);
+        cli_out_text(out, predicate->function);
+    }
+    fprintf(out->stream, ", the %s",
+            switched->is_expression ? "whole expression"
+                                    : wetdbg_predicate_kind_name(predicate->kind));
+    if (predicate->kind == WETDBG_PREDICATE_TABLE &&
+        !wetdbg_line_at(self->session->model, switched->to, &there))
+        fprintf(out->stream, " to line %" PRIu32, there.line);
+    if (switched->extent == WETDBG_EXTENT_ALL)
+        fprintf(out->stream, ", each of %" PRIu64 " times", predicate->instances);
+    else
+        fprintf(out->stream, " at time %" PRIu64 ", %s%" PRIu64 " of %" PRIu64 " times",
+                switched->time, switched->extent == WETDBG_EXTENT_ONWARD ? "from " : "",
+                switched->instance, predicate->instances);
+}
+
+static int print_finding(struct cli_switching *self, const struct wetdbg_finding *finding,
+                         bool is_detailed)
+{
+    const struct wetdbg_trial *trial = &finding->trial;
+    struct cli_out *out = self->session->out;
+    int err = 0;
+
+    fprintf(out->stream, "%-8s  ", wetdbg_verdict_name(finding->verdict));
+    for (unsigned i = 0; i < trial->count; i++) {
+        fputs(i ? "\n     and  " : "", out->stream);
+        print_switched(self, &trial->switches[i]);
+    }
+    fprintf(out->stream, " (switch %" PRIu64 "%s)\n", trial->position,
+            finding->meets ? "" : "; nothing of it meets the slice of what is wrong");
+    for (unsigned i = 0; i < trial->count && is_detailed; i++) {
+        const struct wetdbg_predicate *predicate = predicate_of(self, &trial->switches[i]);
+        const char *text =
+            cli_source_text(self->session, predicate->file, predicate->line, predicate->pc);
+        if (text) {
+            fputs("  | ", out->stream);
+            cli_out_text(out, text);
+            putc('\n', out->stream);
+        }
+        show_values(self, &trial->switches[i], text, NULL);
+    }
+    if (is_detailed)
+        err = show_then(self, trial, NULL);
+    return err || !is_detailed ? err : show_slice(self, &trial->switches[0], NULL);
+}
+
+/* ---- JSON ---- */
+
+static void switched_to_json(struct cli_switching *self, const struct wetdbg_candidate *switched,
+                             bool is_detailed, json_t *object)
+{
+    const struct wetdbg_predicate *predicate = predicate_of(self, switched);
+    bool is_place = switched->to > 1;
+
+    cli_json_set(object, "file", cli_json_text(predicate->file));
+    cli_json_set(object, "line", cli_json_count(predicate->line));
+    cli_json_set(object, "function", cli_json_text(predicate->function));
+    cli_json_set(object, "kind", cli_json_text(wetdbg_predicate_kind_name(predicate->kind)));
+    cli_json_set(object, "address", cli_json_address(switched->pc));
+    cli_json_set(object, "instance", cli_json_count(switched->instance));
+    cli_json_set(object, "instances", cli_json_count(predicate->instances));
+    cli_json_set(object, "extent", cli_json_text(extent_name(switched)));
+    cli_json_set(object, "expression", json_boolean(switched->is_expression));
+    cli_json_set(object, "time", cli_json_count(switched->time));
+    cli_json_set(object, "went",
+                 is_place ? cli_json_address(switched->went) : cli_json_count(switched->went));
+    cli_json_set(object, "to",
+                 is_place ? cli_json_address(switched->to) : cli_json_count(switched->to));
+    if (!is_detailed)
+        return;
+    json_t *values = json_object();
+    show_values(self, switched,
+                cli_source_text(self->session, predicate->file, predicate->line, predicate->pc),
+                values);
+    cli_json_set(object, "values", values);
+}
+
+static int print_json(struct cli_switching *self, const struct wetdbg_finding *finding,
+                      bool is_detailed)
+{
+    const struct wetdbg_trial *trial = &finding->trial;
+    json_t *object = cli_json_object("wetdbg.switch/1");
+    int err = 0;
+
+    cli_json_set(object, "verdict", cli_json_text(wetdbg_verdict_name(finding->verdict)));
+    switched_to_json(self, &trial->switches[0], is_detailed, object);
+    if (trial->count > 1) {
+        json_t *other = json_object();
+        switched_to_json(self, &trial->switches[1], is_detailed, other);
+        cli_json_set(object, "and", other);
+    }
+    cli_json_set(object, "meets", json_boolean(finding->meets));
+    cli_json_set(object, "tried", cli_json_count(trial->position));
+    if (is_detailed)
+        err = show_then(self, trial, object);
+    if (is_detailed && !err)
+        err = show_slice(self, &trial->switches[0], object);
+    if (err)
+        json_decref(object);
+    else if (self->all)
+        cli_json_append(self->all, object);
+    else
+        cli_out_json(self->session->out, object);
+    return err;
+}
+
+/* ---- the end ---- */
+
+static void print_end(const struct cli_switching *self)
+{
+    const struct wetdbg_search_result *result = &self->result;
+    const struct wetdbg_search_progress *progress = &result->progress;
+    struct cli_out *out = self->session->out;
+    uint64_t unresolved = progress->verdicts[WETDBG_VERDICT_UNRESOLVED];
+
+    fprintf(out->stream,
+            "%s: %" PRIu64 " switched runs in %.1f s, %" PRIu64 " known from before, %" PRIu64
+            " proven equal; some %" PRIu64 " left\n",
+            result->count ? "found" : "none found", progress->tried, progress->seconds,
+            progress->known, progress->equal,
+            result->is_complete ? 0 : cli_switching_left(self, progress));
+    if (unresolved) {
+        fprintf(out->stream, "unresolved: %" PRIu64 ", the first: ", unresolved);
+        cli_out_text(out, result->unresolved);
+        putc('\n', out->stream);
+    }
+}
+
+static void print_json_end(const struct cli_switching *self)
+{
+    const struct wetdbg_search_result *result = &self->result;
+    const struct wetdbg_search_progress *progress = &result->progress;
+    json_t *object = cli_json_object("wetdbg.switch-end/1");
+    json_t *verdicts = json_object();
+
+    for (unsigned i = 0; i < WETDBG_VERDICTS; i++)
+        cli_json_set(verdicts, wetdbg_verdict_name((enum wetdbg_verdict)i),
+                     cli_json_count(progress->verdicts[i]));
+    cli_json_set(object, "tried", cli_json_count(progress->tried));
+    cli_json_set(object, "known", cli_json_count(progress->known));
+    cli_json_set(object, "equal", cli_json_count(progress->equal));
+    cli_json_set(object, "left",
+                 cli_json_count(result->is_complete ? 0 : cli_switching_left(self, progress)));
+    cli_json_set(object, "unresolved",
+                 cli_json_count(progress->verdicts[WETDBG_VERDICT_UNRESOLVED]));
+    cli_json_set(object, "reason",
+                 *result->unresolved ? cli_json_text(result->unresolved) : json_null());
+    cli_json_set(object, "seconds", json_real(progress->seconds));
+    cli_json_set(object, "complete", json_boolean(result->is_complete));
+    cli_json_set(object, "verdicts", verdicts);
+    cli_json_set(object, "target", cli_json_text(self->target));
+    if (self->all)
+        cli_json_set(object, "findings", json_incref(self->all));
+    cli_out_json(self->session->out, object);
+}
+
+int cli_switching_answer(struct cli_switching *self)
+{
+    const struct wetdbg_search_result *result = &self->result;
+    struct cli_out *out = self->session->out;
+    bool is_found = false;
+    int err = 0;
+
+    for (size_t i = 0; i < result->count && !err && !cli_out_is_gone(out); i++) {
+        const struct wetdbg_finding *finding = &result->findings[i];
+        bool is_best = finding->verdict == result->findings[0].verdict;
+        is_found = is_found || finding->verdict == WETDBG_VERDICT_EXACT ||
+                   self->right.kind == WETDBG_RIGHT_EXIT;
+        err = (out->json ? print_json : print_finding)(
+            self, finding, i < DETAILED_MAX && is_best && !self->is_cut);
+    }
+    if (err)
+        return err;
+    if (out->json)
+        print_json_end(self);
+    else
+        print_end(self);
+    if (is_found)
+        return CLI_EXIT_OK;
+    return result->progress.verdicts[WETDBG_VERDICT_UNRESOLVED] ? WETDBG_EXIT_FAILED
+                                                                : CLI_EXIT_NOT_FOUND;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A crew: processes that make the runs of a batch side by side. Each has a replay of its own, and
+ * knows by its fork what the recorded run did. They take neighbouring plans, a few at a time, and
+ * so pass their run forwards, as one process would. All of a crew ends with the process that made
+ * it, however that ends.
+ */
+#ifndef PREDICATE_SWITCH_CREW_H
+#define PREDICATE_SWITCH_CREW_H
+
+#include "predicate_switch/judgement.h"
+
+/* One run: what psw_judge_run() takes. */
+struct psw_plan {
+    struct psw_change change;
+    struct psw_detour detours[PSW_DETOURS_MAX];
+    unsigned detour_count;
+};
+
+struct psw_crew;
+
+/* `judge` lives longer, and does not change. No process is there yet. -ENOMEM. */
+int psw_crew_new(const struct psw_judge *judge, unsigned jobs, struct psw_crew **out);
+void psw_crew_free(struct psw_crew *crew); /* NULL is fine; its processes are gone then */
+
+/*
+ * Runs `count` plans, which are sorted by time, and answers them in that order. What `answered`
+ * returns other than 0 ends the batch, and comes back; an error of a run does so, too, as does
+ * -WETDBG_ERR_INTERRUPTED. Then nothing of the batch runs any more.
+ */
+int psw_crew_run(struct psw_crew *crew, const struct psw_plan *plans, size_t count,
+                 wetdbg_trial_fn answered, void *arg);
+
+#endif
