@@ -57,6 +57,7 @@ static int point_add(struct psw_detours *detours, const struct psw_detour *detou
                            (unsigned long long)detour->pc);
     point->pc = detour->pc;
     point->executions = detour->before;
+    point->most = detour->most;
     point->byte = code[0];
     detours->point_count++;
     return 0;
@@ -168,7 +169,8 @@ int psw_detours_answer(struct psw_detours *detours, const struct rep_met *met, u
                        struct wd_buf *out)
 {
     struct psw_point *point = point_at(detours, met->regs.r[EVQ_RIP] - 1);
-    point->executions++;
+    if (point->executions++ >= point->most)
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "limit of executions of what is switched");
     const struct psw_detour *taken = detour_of(detours, point);
     struct evq_regs regs = met->regs;
     int err = psw_fault(out, ++*frame, met);

@@ -24,6 +24,7 @@ struct psw_detour {
     uint64_t pc, to;      /* as struct wetdbg_candidate has them */
     uint64_t first, last; /* of its executions in the whole run, from 1, those that go there */
     uint64_t before;      /* how many there were before the live run */
+    uint64_t most;        /* there may be: a fault at each is slow */
 };
 
 /* Embedded by its holder; all zero has none. */
@@ -31,7 +32,7 @@ struct psw_detours {
     const struct psw_detour *items;
     unsigned count;
     struct psw_point {
-        uint64_t pc, executions;
+        uint64_t pc, executions, most;
         uint8_t byte; /* that the int3 stands for */
         struct ins_info info;
     } points[PSW_DETOURS_MAX];
@@ -47,7 +48,8 @@ int psw_detours_begin(struct psw_detours *detours, const struct psw_detour *item
 /* Whether what the run has come to is one of the breakpoints. */
 bool psw_detours_met(const struct psw_detours *detours, const struct rep_met *met);
 
-/* Appends what happens there. 0 or -ENOMEM. */
+/* Appends what happens there. 0 or -ENOMEM; -WETDBG_ERR_UNSUPPORTED, in a sentence, if that was once
+ * too often. */
 int psw_detours_answer(struct psw_detours *detours, const struct rep_met *met, uint64_t *frame,
                        struct wd_buf *out);
 

@@ -28,15 +28,24 @@ static struct psw_change change_of(const struct wetdbg_candidate *candidate)
                                .target = is_place ? candidate->to : 0};
 }
 
+/* As often as in the recorded run, ten times, and somewhat more. */
+static uint64_t most_executions(const struct wetdbg_candidates *candidates,
+                                const struct wetdbg_candidate *candidate)
+{
+    return 10 * candidates->predicates.items[candidate->predicate].instances + 1000;
+}
+
 /* From its first instance on an extent is all detour: not each of its instances goes another way. */
-static void extent_plan(const struct wetdbg_candidate *candidate, struct psw_plan *plan)
+static void extent_plan(const struct wetdbg_candidates *candidates,
+                        const struct wetdbg_candidate *candidate, struct psw_plan *plan)
 {
     plan->change = (struct psw_change){.kind = PSW_NOTHING, .time = candidate->time};
     plan->detours[0] = (struct psw_detour){.pc = candidate->pc,
                                            .to = candidate->to,
                                            .first = candidate->instance,
                                            .last = UINT64_MAX,
-                                           .before = candidate->instance - 1};
+                                           .before = candidate->instance - 1,
+                                           .most = most_executions(candidates, candidate)};
     plan->detour_count = 1;
 }
 
@@ -48,15 +57,17 @@ static int plan_make(struct wetdbg_candidates *candidates, const struct wetdbg_t
     uint64_t before = 0;
     *plan = (struct psw_plan){.change = change_of(first)};
     if (first->extent != WETDBG_EXTENT_ONE)
-        extent_plan(first, plan);
+        extent_plan(candidates, first, plan);
     if (trial->count < 2)
         return 0;
     int err = psw_instances_before(candidates, second->predicate, first->time + 1, &before);
-    plan->detours[plan->detour_count++] = (struct psw_detour){.pc = second->pc,
-                                                              .to = second->to,
-                                                              .first = second->instance,
-                                                              .last = second->instance,
-                                                              .before = before};
+    plan->detours[plan->detour_count++] =
+        (struct psw_detour){.pc = second->pc,
+                            .to = second->to,
+                            .first = second->instance,
+                            .last = second->instance,
+                            .before = before,
+                            .most = most_executions(candidates, second)};
     return err;
 }
 

@@ -136,11 +136,9 @@ def check_several(bench):
         check_jobs(bench, sample, live, *options)
         return [row["switches"] for row in live[:-1] if row["verdict"] == "exact"]
 
-    for build in ("O0", "O2"):
-        extents = [switches[0]["extent"] for switches in found("all", build, "exit", "--extents")]
-        bench.check(extents and 0 not in extents, f"all instances, {build}: {extents}")
-        extents = [switches[0]["extent"] for switches in found("onward", build, "output:35", "--extents")]
-        bench.check(extents and 0 not in extents, f"from one on, {build}: {extents}")
+    for mode, build, criterion in (("all", "O0", "exit"), ("all", "O2", "exit"), ("onward", "O0", "output:35")):
+        extents = [switches[0]["extent"] for switches in found(mode, build, criterion, "--extents")]
+        bench.check(extents and 0 not in extents, f"{mode} {build}: {extents}")
     counts = [len(switches) for switches in found("pair", "O0", "output:10", "--depth", "2")]
     bench.check(counts == [2], f"a pair: {counts}")
     kinds = [switches[0]["kind"] for switches in found("table", "O0", "output:13")]
