@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tests/switch/native_switch.h"
+#include "tests/predicate_switch/native_switch.h"
 
 #include <elf.h>
 #include <errno.h>

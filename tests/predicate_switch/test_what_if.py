@@ -61,7 +61,7 @@ def test(bench, _):
     kept = bench.path("kept")
     with open(kept, "w") as file:
         file.write("as it was\n")
-    trace = bench.record("turncoat", f"{bench.build}/tests/switch/switch_turncoat", "kept")
+    trace = bench.record("turncoat", f"{bench.build}/tests/predicate_switch/switch_turncoat", "kept")
     check_switches(bench, trace)
     check_harm(bench, trace, kept)
 

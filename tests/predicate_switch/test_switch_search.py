@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""test_search.py BUILD: the search for critical predicates, with the real program under ptrace as the runner.
+"""test_switch_search.py BUILD: the search for critical predicates, with the real program under ptrace as the runner.
 
 Of programs whose critical predicate is known each order finds it; all orders have the same candidates, each once;
 what is found first depends neither on the size of batches nor on what a journal already knew."""
@@ -34,7 +34,7 @@ class Sample:
 
     def ask(self, order, *options):
         """(objects, run)"""
-        run = self.bench.run(f"{self.bench.build}/tests/switch/switch_oracle", "--order", order, *options, self.wet,
+        run = self.bench.run(f"{self.bench.build}/tests/predicate_switch/switch_oracle", "--order", order, *options, self.wet,
                              self.criterion, self.expected, self.status)
         self.bench.check(run.status in (0, 1) and not run.err, f"{self.name}: {order} {' '.join(options)}", run)
         return run.objects(), run
@@ -131,7 +131,7 @@ def check_several(bench):
     """What takes more than one branch the other way: all instances, those from one on, two branches, another case of a
     switch statement, an expression as a whole."""
     def found(mode, build, criterion, *options):
-        sample = Sample(bench, f"switch_several_{build}", "switch", [mode], criterion, f"{mode}_{build}")
+        sample = Sample(bench, f"switch_several_{build}", "predicate_switch", [mode], criterion, f"{mode}_{build}")
         live = check_live(bench, sample, *options)
         check_jobs(bench, sample, live, *options)
         return [row["switches"] for row in live[:-1] if row["verdict"] == "exact"]
@@ -182,8 +182,8 @@ def check_spectrum(bench, sample, passing):
 def test(bench, _):
     dates = ("1999-03-01", "1996-02-29", "1997-07-04", "2000-03-01", "1998-12-24")
     names = ("notes.txt", "aaaabbc", "Makefile", "all:::::")
-    condition = Sample(bench, "switch_condition_O2", "switch", dates, "output:60")
-    omission = Sample(bench, "switch_omission_O0", "switch", names, "output:72")
+    condition = Sample(bench, "switch_condition_O2", "predicate_switch", dates, "output:60")
+    omission = Sample(bench, "switch_omission_O0", "predicate_switch", names, "output:72")
     crash = Sample(bench, "fault_symtab_O2", "programs", ["a=1", "e=5", "b=2", "i=9", "a", "-i", "e", "b"], "crash")
     check_found(bench, omission, ORDERS, [43])
     check_found(bench, crash, ORDERS, [68, 70])
@@ -195,9 +195,9 @@ def test(bench, _):
     for sample in (condition, omission, crash):
         check_live(bench, sample)
     check_several(bench)
-    check_equal(bench, Sample(bench, "switch_joins_O0", "switch", (), "output:0"), 4)
+    check_equal(bench, Sample(bench, "switch_joins_O0", "predicate_switch", (), "output:0"), 4)
     check_equal(bench, omission, 0)
-    check_spectrum(bench, omission, Sample(bench, "switch_omission_O0", "switch", ("a.b", "zzzz", "c.d", "e"), "exit",
+    check_spectrum(bench, omission, Sample(bench, "switch_omission_O0", "predicate_switch", ("a.b", "zzzz", "c.d", "e"), "exit",
                                            "passing"))
 
 

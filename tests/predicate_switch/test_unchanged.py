@@ -28,7 +28,7 @@ def check_program(bench, name, words, unresolved_most):
     made = bench.wet("replay", "-o", bench.path(name + ".wet"), trace)
     if not bench.check(made.status == 0, f"{name}: no .wet", made):
         return
-    run = bench.run(f"{bench.build}/tests/switch/switch_driver", bench.path(name + ".wet"), "unchanged",
+    run = bench.run(f"{bench.build}/tests/predicate_switch/switch_driver", bench.path(name + ".wet"), "unchanged",
                     str(TIMES), "7")
     lines = [fields(line) for line in run.out.splitlines()]
     recorded = next((line for line in lines if line.keys() == {"status", "instructions"}), None)

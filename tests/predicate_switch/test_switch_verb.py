@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""test_verb.py BUILD: `wetdbg switch` as a user runs it: what it finds is what the real program under ptrace says; what
+"""test_switch_verb.py BUILD: `wetdbg switch` as a user runs it: what it finds is what the real program under ptrace says; what
 it refuses, and its exit statuses."""
 import os
 import re
@@ -24,7 +24,7 @@ def save_right(bench, program, arguments):
 
 
 def ask_native(bench, trace, criterion, right):
-    run = bench.run(f"{bench.build}/tests/switch/switch_oracle", "--no-confidence", f"{trace}/wetdbg.wet", criterion,
+    run = bench.run(f"{bench.build}/tests/predicate_switch/switch_oracle", "--no-confidence", f"{trace}/wetdbg.wet", criterion,
                     right, "0")
     exact = [row for row in run.objects()[:-1] if row["verdict"] == "exact"]
     first = min(exact, key=lambda row: row["position"])
@@ -33,7 +33,7 @@ def ask_native(bench, trace, criterion, right):
 
 def check_expect(bench):
     """The first finding is that of the real program, run and counted by breakpoints."""
-    program = f"{bench.build}/tests/switch/switch_omission_O0"
+    program = f"{bench.build}/tests/predicate_switch/switch_omission_O0"
     right = save_right(bench, program, NAMES)
     trace = bench.record("omission", program, *NAMES)
     run = bench.wet("switch", "--json", f"--expect={right}", trace)
@@ -142,7 +142,7 @@ def is_alive(pid):
 
 def check_files(bench):
     """An oracle sees the files that the switched run wrote, which are nowhere else."""
-    program = f"{bench.build}/tests/switch/switch_several_O0"
+    program = f"{bench.build}/tests/predicate_switch/switch_several_O0"
     trace = bench.record("files", program, "file", "written")
     on_disk = bench.path("written")
     before = e2e.hash_file(on_disk)

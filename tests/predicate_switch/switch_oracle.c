@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/switch/native_switch.h"
+#include "tests/predicate_switch/native_switch.h"
 #include <wetdbg/wetdbg.h>
 
 struct oracle {
