@@ -10,6 +10,8 @@
 #include <wetdbg/errors.h>
 #include <wetdbg/switch.h>
 
+#define CREW_LEAST 16 /* plans for which further replays are worth their start, some 50 ms */
+
 struct wetdbg_trials {
     struct psw_judge judge;
     struct psw_crew *crew; /* NULL: there is one job */
@@ -97,8 +99,9 @@ static int batch_run(void *context, const struct wetdbg_trial *list, size_t coun
     for (size_t i = 0; i < count && !err; i++)
         err = plan_make(trials->candidates, &list[i], &plans[i]);
     if (!err)
-        err = trials->crew ? psw_crew_run(trials->crew, plans, count, answered, arg)
-                           : run_here(trials, plans, count, answered, arg);
+        err = trials->crew && count >= CREW_LEAST
+                  ? psw_crew_run(trials->crew, plans, count, answered, arg)
+                  : run_here(trials, plans, count, answered, arg);
     free(plans);
     return err;
 }
