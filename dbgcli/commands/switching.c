@@ -302,6 +302,7 @@ static int find_candidates(struct cli_switching *self)
 {
     struct wetdbg_candidates_options what = {.until = wetdbg_failure_time(self->criterion),
                                              .libraries = cli_args_has(self->args, "libraries")};
+    const char *colon = strrchr(self->target, ':');
     struct wetdbg_order_options how = {.slice = self->slice,
                                        .chop = self->chop,
                                        .unsure =
@@ -310,6 +311,8 @@ static int find_candidates(struct cli_switching *self)
                                        .passing_count = self->passing_count};
     int err = find_order(self->args, &how.kind);
 
+    if (colon && !strcmp(colon, ":end")) /* more might have come until the run ended */
+        what.until = 0;
     if (!err)
         err = wetdbg_candidates_find(self->session->wet, &what, &self->candidates);
     if (!err)

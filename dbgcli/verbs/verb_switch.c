@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "dbgcli/alloc.h"
@@ -38,18 +39,19 @@ const struct cli_syntax cli_switch_syntax = {
 
 /* ---- the run ---- */
 
-/* Records a program, whose standard output goes nowhere: here answers go there. */
+/* Records a program, whose standard output is kept from ours, where answers go: it is a file without
+ * a name, since there are programs that put out less to /dev/null. */
 static int record(char **operands, struct wetdbg_record_outcome *outcome)
 {
-    int null = open("/dev/null", O_WRONLY | O_CLOEXEC), kept = fcntl(1, F_DUPFD_CLOEXEC, 3);
-    int err = null < 0 || kept < 0 || dup2(null, 1) < 0 ? wetdbg_fail_errno("/dev/null") : 0;
+    int file = memfd_create("output", MFD_CLOEXEC), kept = fcntl(1, F_DUPFD_CLOEXEC, 3);
+    int err = file < 0 || kept < 0 || dup2(file, 1) < 0 ? wetdbg_fail_errno("standard output") : 0;
 
     if (!err) {
         err = wetdbg_record(&(struct wetdbg_record_options){.quiet = true}, operands, outcome);
         dup2(kept, 1);
     }
-    if (null >= 0)
-        close(null);
+    if (file >= 0)
+        close(file);
     if (kept >= 0)
         close(kept);
     return err;
