@@ -59,6 +59,9 @@ def check_expect(bench):
     oracle = bench.wet("switch", "--json", f"--oracle={grep}", "--target=output:72", trace)
     bench.check(oracle.status == 0 and {row["time"] for row in oracle.objects()[:-1]} >= {time},
                 "an oracle that is a command", oracle)
+    for options in (("--order=prior", "--pass=argv:2"), ("--order=near", "--ok=output:0+72")):
+        told = bench.wet("switch", "--json", "--restart", f"--expect={right}", *options, trace)
+        bench.check(told.status == 0 and told.objects()[0]["time"] == time, f"what is known beforehand: {options}", told)
     refused = bench.wet("switch", "--oracle=true", trace)
     bench.check(refused.status == 2 and "does not fail" in refused.err, "an oracle that likes all", refused)
     flaky = bench.wet("switch", f"--oracle=test -e {bench.path('once')} && exit 0; touch {bench.path('once')}; exit 1",
@@ -155,7 +158,10 @@ def check_refusals(bench):
     for arguments, said in ((["x"], "says what is right"), (["--no-crash", "--expect=/dev/null", "x"], "only one"),
                             (["--expect=/nowhere", f"{bench.path('omission')}"], "/nowhere"),
                             (["--no-crash", f"{bench.path('omission')}"], "did not crash"),
-                            (["--no-crash", "--order=best", f"{bench.path('omission')}"], "")):
+                            (["--no-crash", "--order=best", f"{bench.path('omission')}"], ""),
+                            (["--no-crash", "--pass=argv:1", f"{bench.path('omission')}"], "--order=prior"),
+                            (["--no-crash", "--depth=3", f"{bench.path('omission')}"], "--depth is 1 to 2"),
+                            (["--no-crash", "--jobs=65", f"{bench.path('omission')}"], "--jobs is 1 to 64")):
         run = bench.wet("switch", *arguments)
         bench.check(run.status == 2 or (run.status == 5 and "/nowhere" in run.err), f"{arguments} is not refused", run)
         bench.check(said in run.err and run.err.count("\n") == 1, f"{arguments}: what is said", run)
