@@ -35,7 +35,7 @@ int wetdbg_candidates_find(struct wetdbg *wet, const struct wetdbg_candidates_op
     candidates->options = *options;
     if (!options->until || options->until > info->last_time + 1)
         candidates->options.until = info->last_time + 1;
-    int err = psw_predicates_find(&candidates->predicates, wet, options->libraries);
+    int err = psw_predicates_find(&candidates->predicates, wet, options);
     if (!err)
         err = psw_instances_init(&candidates->instances, &candidates->predicates,
                                  options->is_unwanted, options->arg);

@@ -24,7 +24,7 @@ struct seen {
 
 struct finder {
     struct psw_predicates *all;
-    bool libraries;
+    const struct wetdbg_candidates_options *options;
     struct seen *seen;
     uint32_t seen_count, seen_capacity;
     struct wd_index by_pc;
@@ -139,7 +139,8 @@ static bool is_wanted(const struct finder *finder, uint64_t pc)
 {
     struct wetdbg *wet = finder->all->wet;
 
-    return wetdbg_is_own(wet, pc) || (finder->libraries && !is_loader(wetdbg_get_model(wet), pc));
+    return wetdbg_is_own(wet, pc) ||
+           (finder->options->libraries && !is_loader(wetdbg_get_model(wet), pc));
 }
 
 static void find_line(struct wetdbg_model *model, struct wetdbg_predicate *item)
@@ -156,11 +157,18 @@ static void find_line(struct wetdbg_model *model, struct wetdbg_predicate *item)
         item->function = function.name;
 }
 
-/* A new one, if it has two ways at least; else *predicate becomes NOT_ONE. */
-static int add_predicate(struct psw_predicates *all, enum wetdbg_predicate_kind kind,
+/* A new one, if it is wanted and has two ways at least; else *predicate becomes NOT_ONE. */
+static int add_predicate(struct finder *finder, enum wetdbg_predicate_kind kind,
                          const struct wet_statement *statement, uint32_t *predicate)
 {
+    struct wetdbg_predicate found = {.pc = statement->pc, .kind = kind};
+    const struct wetdbg_candidates_options *options = finder->options;
+    struct psw_predicates *all = finder->all;
+
     *predicate = NOT_ONE;
+    find_line(wetdbg_get_model(all->wet), &found);
+    if (options->is_wanted && !options->is_wanted(options->arg, &found))
+        return 0;
     if (wd_grow(all->items, all->capacity, all->count + 1) ||
         wd_grow(all->statics, all->static_capacity, all->count + 1))
         return -ENOMEM;
@@ -169,8 +177,7 @@ static int add_predicate(struct psw_predicates *all, enum wetdbg_predicate_kind 
     int err = add_ways(all, ways, kind, statement);
     if (err || ways->way_count < 2)
         return err;
-    all->items[all->count] = (struct wetdbg_predicate){.pc = statement->pc, .kind = kind};
-    find_line(wetdbg_get_model(all->wet), &all->items[all->count]);
+    all->items[all->count] = found;
     *predicate = all->count++;
     return 0;
 }
@@ -191,7 +198,7 @@ static int look_at(struct finder *finder, const struct wet_statement *statement,
         return err;
     }
     if (is_wanted(finder, statement->pc))
-        err = add_predicate(finder->all, kind, statement, predicate);
+        err = add_predicate(finder, kind, statement, predicate);
     if (err || wd_grow(finder->seen, finder->seen_capacity, finder->seen_count + 1))
         return -ENOMEM;
     finder->seen[finder->seen_count] = (struct seen){statement->pc, *predicate};
@@ -283,9 +290,10 @@ static int sort(struct psw_predicates *all)
     return err;
 }
 
-int psw_predicates_find(struct psw_predicates *all, struct wetdbg *wet, bool libraries)
+int psw_predicates_find(struct psw_predicates *all, struct wetdbg *wet,
+                        const struct wetdbg_candidates_options *options)
 {
-    struct finder finder = {.all = all, .libraries = libraries};
+    struct finder finder = {.all = all, .options = options};
 
     *all = (struct psw_predicates){.wet = wet, .node_limit = wet_node_limit(wet)};
     all->first_spots = calloc((size_t)all->node_limit + 1, sizeof(*all->first_spots));

@@ -34,9 +34,10 @@ struct psw_predicates {
     uint32_t node_limit;
 };
 
-/* `libraries`: of what is not the program's own code, too. 0, -ENOMEM. psw_predicates_fini() is due
- * in any case. */
-int psw_predicates_find(struct psw_predicates *all, struct wetdbg *wet, bool libraries);
+/* Those that `options` want: its `libraries`, `is_wanted` and `arg`. 0, -ENOMEM.
+ * psw_predicates_fini() is due in any case. */
+int psw_predicates_find(struct psw_predicates *all, struct wetdbg *wet,
+                        const struct wetdbg_candidates_options *options);
 void psw_predicates_fini(struct psw_predicates *all);
 
 #define PSW_NONE UINT32_MAX

@@ -55,7 +55,7 @@ static int count_one(struct wetdbg_candidates *candidates, struct wetdbg *wet, u
     struct psw_predicates predicates;
     struct psw_instances instances = {.predicates = NULL};
     bool *marks = NULL;
-    int err = psw_predicates_find(&predicates, wet, candidates->options.libraries);
+    int err = psw_predicates_find(&predicates, wet, &candidates->options);
 
     if (!err)
         err = psw_instances_init(&instances, &predicates, candidates->options.is_unwanted,

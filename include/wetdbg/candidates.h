@@ -64,6 +64,8 @@ struct wetdbg_candidates_options {
     /* Also those of libraries that are not the program's own (<wetdbg/caller.h>); never those of
      * the dynamic linker. */
     bool libraries;
+    /* Which of these predicates are candidates; NULL: all. `instances` is not known yet. */
+    bool (*is_wanted)(void *arg, const struct wetdbg_predicate *predicate);
     bool (*is_unwanted)(void *arg); /* asked once for each interval; may be NULL */
     void *arg;
 };
@@ -71,7 +73,7 @@ struct wetdbg_candidates_options {
 /*
  * Finds the predicates that ran. Runs nothing; memory is some 100 bytes for each predicate and 4
  * for each node, whatever the run's length. *out is for wetdbg_candidates_free(), before the wet is
- * closed. -WETDBG_ERR_NOT_FOUND, explained, if the program's own code has none.
+ * closed. -WETDBG_ERR_NOT_FOUND, explained, if the program's own code has none that is wanted.
  */
 int wetdbg_candidates_find(struct wetdbg *wet, const struct wetdbg_candidates_options *options,
                            struct wetdbg_candidates **out);
