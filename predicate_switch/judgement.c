@@ -22,7 +22,7 @@ struct judging {
     const struct psw_judge *judge;
     uint64_t at;          /* bytes put out so far */
     uint64_t common;      /* of these, right from the first one on */
-    struct wd_buf output; /* for a command */
+    struct wd_buf output; /* for a command, or the caller */
     bool is_too_much;
     /* What is known once the run has ended, for a command: files by their paths. */
     struct dlt_left_file *files;
@@ -52,7 +52,9 @@ static void compare(struct judging *judging, const uint8_t *bytes, uint64_t size
 static int output_take(void *arg, const struct vk_output *output)
 {
     struct judging *judging = arg;
-    if (output->fd != 1 || judging->judge->expected.kind == WETDBG_RIGHT_EXIT)
+    enum wetdbg_right kind = judging->judge->expected.kind;
+    if (kind == WETDBG_RIGHT_EXIT ||
+        (output->fd != 1 && !(kind == WETDBG_RIGHT_CALLER && output->fd == 2)))
         return 0;
     if (judging->judge->expected.kind == WETDBG_RIGHT_OUTPUT) {
         compare(judging, output->bytes, output->size);
@@ -164,6 +166,19 @@ static int ask(struct judging *judging, int status, struct wetdbg_trial_answer *
     return 0;
 }
 
+static int ask_caller(struct judging *judging, int status, struct wetdbg_trial_answer *answer)
+{
+    const struct wetdbg_expectation *expected = &judging->judge->expected;
+    size_t size = judging->output.size_bytes;
+    int err = wd_buf_append(&judging->output, "", 1);
+    if (err)
+        return err;
+    bool is_right =
+        expected->is_right(expected->arg, (const char *)judging->output.data, size, status);
+    answer->verdict = is_right ? WETDBG_VERDICT_EXACT : WETDBG_VERDICT_WRONG;
+    return 0;
+}
+
 static enum wetdbg_verdict verdict_of(const struct judging *judging, int status)
 {
     const struct wetdbg_expectation *expected = &judging->judge->expected;
@@ -183,6 +198,8 @@ static int judge_end(struct judging *judging, int status, struct wetdbg_trial_an
 {
     if (judging->judge->expected.kind == WETDBG_RIGHT_COMMAND)
         return ask(judging, status, answer);
+    if (judging->judge->expected.kind == WETDBG_RIGHT_CALLER)
+        return ask_caller(judging, status, answer);
     answer->verdict = verdict_of(judging, status);
     return 0;
 }
@@ -195,9 +212,11 @@ static int judging_begin(struct judging *judging, const struct psw_judge *judge,
     judging->at = judging->common = psw_session_output(judge->session, 1, time);
     if (!judge->is_crash && judging->at > judge->wrong)
         judging->common = judge->wrong;
-    if (judge->expected.kind != WETDBG_RIGHT_COMMAND)
-        return 0;
-    return psw_session_output_read(judge->session, 1, time, &judging->output);
+    if (judge->expected.kind == WETDBG_RIGHT_CALLER)
+        return psw_session_output_read(judge->session, PSW_BOTH, time, &judging->output);
+    if (judge->expected.kind == WETDBG_RIGHT_COMMAND)
+        return psw_session_output_read(judge->session, 1, time, &judging->output);
+    return 0;
 }
 
 static int result_judge(struct judging *judging, const struct psw_result *result,
@@ -271,10 +290,11 @@ static int recorded_judge(const struct psw_judge *judge, int status,
 
 static int passes(const struct psw_judge *judge)
 {
-    static const char *const why[] = {[WETDBG_RIGHT_OUTPUT] =
-                                          "its output and exit status are as expected",
-                                      [WETDBG_RIGHT_COMMAND] = "the oracle says that it is right",
-                                      [WETDBG_RIGHT_EXIT] = "it did not crash"};
+    static const char *const why[] = {
+        [WETDBG_RIGHT_OUTPUT] = "its output and exit status are as expected",
+        [WETDBG_RIGHT_COMMAND] = "the oracle says that it is right",
+        [WETDBG_RIGHT_EXIT] = "it did not crash",
+        [WETDBG_RIGHT_CALLER] = "what makes the test fail is in another process"};
     return wetdbg_fail(-WETDBG_ERR_USAGE, "the recorded run does not fail: %s",
                        why[judge->expected.kind]);
 }

@@ -95,7 +95,8 @@ int psw_session_output_read(const struct psw_session *session, int fd, wetdbg_ti
     const struct psw_told *told = &session->told;
     int err = 0;
     for (size_t i = 0; i < told->output_count && told->outputs[i].time < time && !err; i++)
-        if (told->outputs[i].fd == fd)
+        if (told->outputs[i].fd == fd ||
+            (fd == PSW_BOTH && (told->outputs[i].fd == 1 || told->outputs[i].fd == 2)))
             err =
                 wd_buf_append(out, told->bytes.data + told->outputs[i].off, told->outputs[i].size);
     return err;

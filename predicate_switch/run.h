@@ -38,7 +38,8 @@ const struct vk_history *psw_session_history(const struct psw_session *session);
 /* How many bytes the recorded run has put out to a descriptor just before `time`. */
 uint64_t psw_session_output(const struct psw_session *session, int fd, wetdbg_time time);
 
-/* Appends them: 0 or -ENOMEM. */
+/* Appends them: 0 or -ENOMEM. PSW_BOTH as `fd`: those of 1 and 2, in the order of time. */
+#define PSW_BOTH (-2)
 int psw_session_output_read(const struct psw_session *session, int fd, wetdbg_time time,
                             struct wd_buf *out);
 

@@ -22,6 +22,6 @@ int cli_cmd_switch(struct cli_repl *repl, const struct cli_args *args, const cha
 {
     struct cli_session *session = repl->session;
     (void)format;
-    int status = cli_switching_run(session, session->wet_path, args, true);
+    int status = cli_switching_run(session, session->wet_path, args, NULL, true);
     return status < 0 ? status : 0; /* that nothing was found is an answer, too */
 }

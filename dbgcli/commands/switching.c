@@ -12,6 +12,7 @@
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/origin_place.h"
 #include "dbgcli/interrupt.h"
+#include "dbgcli/verbs/harness.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/prune.h>
 
@@ -82,10 +83,10 @@ static int find_order(const struct cli_args *args, enum wetdbg_order_kind *kind)
     return wetdbg_order_parse(order ? order : "near", kind);
 }
 
-int cli_switching_check(const struct cli_args *args)
+int cli_switching_check(const struct cli_args *args, bool is_test)
 {
     unsigned given = cli_args_has(args, "expect") + cli_args_has(args, "oracle") +
-                     cli_args_has(args, "no-crash");
+                     cli_args_has(args, "no-crash") + is_test;
     struct wetdbg_search_options how;
     enum wetdbg_order_kind kind;
     uint64_t status;
@@ -140,6 +141,49 @@ static int read_expected(struct cli_switching *self, const char *path)
     return err;
 }
 
+static bool is_test_right(void *arg, const char *text, size_t size, int status)
+{
+    (void)size;
+    return cli_harness_is_right(arg, text, status);
+}
+
+/* Adds what a piece of output was. */
+static int add_output(struct cli_switching *self, const struct wetdbg_output *output, char **text,
+                      size_t *size)
+{
+    struct wetdbg_state *state;
+
+    *text = cli_realloc(*text, *size + output->size + 1, 1);
+    int err = wetdbg_state_open(self->session->wet, output->time, &state);
+    if (err)
+        return err;
+    err = wetdbg_state_read(state, output->address, *text + *size, output->size);
+    wetdbg_state_close(state);
+    *size += output->size;
+    (*text)[*size] = 0;
+    return err;
+}
+
+/* What the test's process put out, and what is wrong with it. */
+static int look_at_test(struct cli_switching *self)
+{
+    size_t count, size = 0;
+    const struct wetdbg_output *outputs = wetdbg_outputs(self->session->wet, &count);
+    char *text = cli_strdup("");
+    int err = 0;
+
+    for (size_t i = 0; i < count && !err; i++)
+        if ((outputs[i].fd == 1 || outputs[i].fd == 2) && outputs[i].size)
+            err = add_output(self, &outputs[i], &text, &size);
+    if (!err)
+        err = cli_harness_look(self->harness, self->session->wet, text, &self->found);
+    self->right.kind = WETDBG_RIGHT_CALLER;
+    self->right.is_right = is_test_right;
+    self->right.arg = self->harness;
+    free(text);
+    return err;
+}
+
 static int make_trials(struct cli_switching *self)
 {
     struct cli_session *session = self->session;
@@ -159,6 +203,8 @@ static int make_trials(struct cli_switching *self)
         err = parse_jobs(self->args, &self->right.jobs);
     if (!err && expect)
         err = read_expected(self, expect);
+    if (!err && self->harness)
+        err = look_at_test(self);
     if (!err && !session->switcher)
         err = wetdbg_switcher_open(session->wet, &session->switcher);
     if (!err)
@@ -173,7 +219,7 @@ static int find_criterion(struct cli_switching *self)
 {
     const char *given = cli_args_value(self->args, "target");
 
-    self->target = given ? given : wetdbg_trials_failure(self->trials);
+    self->target = given ? given : self->found ? self->found : wetdbg_trials_failure(self->trials);
     int err = cli_slice_criterion(self->session, self->target, false, &self->criterion);
     if (err != -WETDBG_ERR_NOT_FOUND || given || !strcmp(self->target, "exit"))
         return err;
@@ -301,7 +347,9 @@ static int open_passing(struct cli_switching *self)
 static int find_candidates(struct cli_switching *self)
 {
     struct wetdbg_candidates_options what = {.until = wetdbg_failure_time(self->criterion),
-                                             .libraries = cli_args_has(self->args, "libraries")};
+                                             .libraries = cli_args_has(self->args, "libraries"),
+                                             .is_wanted = self->harness ? cli_harness_wants : NULL,
+                                             .arg = self->harness};
     const char *colon = strrchr(self->target, ':');
     struct wetdbg_order_options how = {.slice = self->slice,
                                        .chop = self->chop,
@@ -318,6 +366,28 @@ static int find_candidates(struct cli_switching *self)
     if (!err)
         err = wetdbg_candidates_count(self->candidates, &self->instances);
     return err ? err : wetdbg_order_open(self->candidates, &how, &self->order);
+}
+
+static void forget_candidates(struct cli_switching *self)
+{
+    wetdbg_order_close(self->order);
+    wetdbg_candidates_free(self->candidates);
+    self->order = NULL;
+    self->candidates = NULL;
+}
+
+/* Of a test: those of what it tests; if that has none, its own. */
+static int find_first_candidates(struct cli_switching *self)
+{
+    int err = find_candidates(self);
+
+    if (err == -WETDBG_ERR_NOT_FOUND && self->harness) {
+        self->harness->is_last_look = true;
+        err = find_candidates(self);
+        if (err == -WETDBG_ERR_NOT_FOUND)
+            err = cli_harness_no_candidates(self->harness);
+    }
+    return err;
 }
 
 /* ---- the search ---- */
@@ -348,7 +418,7 @@ static char *name_search(const struct cli_switching *self)
     for (size_t i = 0; i < self->right.output_size; i++)
         hash = (hash ^ self->expected[i]) * UINT64_C(0x100000001b3);
     return cli_asprintf("%d %d %016" PRIx64 " %s", (int)self->right.kind, self->right.exit_status,
-                        hash, command);
+                        hash, self->harness ? self->harness->test.name : command);
 }
 
 /* Where answers are kept; NULL where nothing can be written. To be freed. */
@@ -369,6 +439,57 @@ static char *find_journal(const struct cli_switching *self)
     return journal;
 }
 
+static void add_progress(struct wetdbg_search_progress *all,
+                         const struct wetdbg_search_progress *first)
+{
+    all->tried += first->tried;
+    all->known += first->known;
+    all->equal += first->equal;
+    all->listed += first->listed;
+    all->seconds += first->seconds;
+    for (unsigned i = 0; i < WETDBG_VERDICTS; i++)
+        all->verdicts[i] += first->verdicts[i];
+}
+
+/* What a budget has left; false if that is nothing. */
+static bool use_budget(struct wetdbg_search_options *how,
+                       const struct wetdbg_search_progress *progress)
+{
+    if ((how->budget_trials && how->budget_trials <= progress->tried) ||
+        (how->budget_seconds > 0 && how->budget_seconds <= progress->seconds))
+        return false;
+    if (how->budget_trials)
+        how->budget_trials -= progress->tried;
+    if (how->budget_seconds > 0)
+        how->budget_seconds -= progress->seconds;
+    return true;
+}
+
+/* The decisions of a test itself are tried when all others were, and none was right. */
+static int search_own(struct cli_switching *self, struct wetdbg_search_options *how)
+{
+    struct wetdbg_search_result *result = &self->result;
+    struct wetdbg_search_result first = *result;
+    uint64_t instances = self->instances;
+
+    if (!first.is_complete || !use_budget(how, &first.progress))
+        return 0;
+    forget_candidates(self);
+    self->harness->is_last_look = true;
+    int err = find_candidates(self);
+    if (err)
+        return err == -WETDBG_ERR_NOT_FOUND ? 0 : err;
+    *result = (struct wetdbg_search_result){0};
+    how->runner = wetdbg_trials_runner(self->trials, self->candidates);
+    err = wetdbg_search(self->candidates, self->order, how, result);
+    self->instances += instances;
+    add_progress(&result->progress, &first.progress);
+    if (*first.unresolved)
+        memcpy(result->unresolved, first.unresolved, sizeof(result->unresolved));
+    wetdbg_search_result_fini(&first);
+    return err;
+}
+
 static int search(struct cli_switching *self)
 {
     struct wetdbg_search_options how;
@@ -387,6 +508,8 @@ static int search(struct cli_switching *self)
     how.journal = journal;
     cli_progress_begin(&self->progress, stderr);
     err = wetdbg_search(self->candidates, self->order, &how, &self->result);
+    if (!err && self->harness && !self->harness->is_last_look && !self->result.count)
+        err = search_own(self, &how);
     cli_progress_end(&self->progress);
     if (!err)
         err = wetdbg_findings_meet(self->session->wet, self->session->slices, self->wrong,
@@ -408,15 +531,14 @@ static int prepare(struct cli_switching *self)
         err = make_chop(self);
     if (!err)
         err = make_confidence(self);
-    return err ? err : find_candidates(self);
+    return err ? err : find_first_candidates(self);
 }
 
 static void clean_up(struct cli_switching *self)
 {
     wetdbg_search_result_fini(&self->result);
     wetdbg_trials_free(self->trials);
-    wetdbg_order_close(self->order);
-    wetdbg_candidates_free(self->candidates);
+    forget_candidates(self);
     wetdbg_prune_free(self->prune);
     wetdbg_profile_free(self->profile);
     wetdbg_set_free(self->chop);
@@ -426,14 +548,16 @@ static void clean_up(struct cli_switching *self)
     for (size_t i = 0; i < self->passing_count; i++)
         wetdbg_close(self->passing[i]);
     free(self->expected);
+    free(self->found);
     json_decref(self->all);
 }
 
 int cli_switching_run(struct cli_session *session, const char *wet_path,
-                      const struct cli_args *args, bool is_one)
+                      const struct cli_args *args, struct cli_harness *harness, bool is_one)
 {
-    struct cli_switching self = {.session = session, .args = args, .wet_path = wet_path};
-    int err = cli_switching_check(args);
+    struct cli_switching self = {
+        .session = session, .args = args, .wet_path = wet_path, .harness = harness};
+    int err = cli_switching_check(args, harness != NULL);
 
     if (!err)
         err = prepare(&self);

@@ -8,6 +8,8 @@
 #include "dbgcli/progress.h"
 #include <wetdbg/switch.h>
 
+struct cli_harness; /* dbgcli/verbs/harness.h */
+
 /* Rows of an option table. */
 #define CLI_SWITCHING_OPTIONS                                                                      \
     {"expect", 0, "FILE", "right is: standard output is that of FILE, and the exit status"},       \
@@ -52,7 +54,9 @@ struct cli_switching {
     struct wetdbg_expectation right;
     uint8_t *expected;
     struct wetdbg_trials *trials;
-    const char *target; /* what is wrong */
+    const char *target;          /* what is wrong */
+    struct cli_harness *harness; /* a test, which says what is right; NULL: the options do */
+    char *found;                 /* of a test: what is wrong */
     struct wetdbg_criterion *criterion;
     struct wetdbg_slice *slice;
     struct wetdbg_set *wrong, *chop;
@@ -69,16 +73,17 @@ struct cli_switching {
     bool is_cut; /* somebody interrupted: findings are only named */
 };
 
-/* Before anything is recorded: -WETDBG_ERR_USAGE, explained, for options that do not go
- * together. */
-int cli_switching_check(const struct cli_args *args);
+/* Before anything is recorded: -WETDBG_ERR_USAGE, explained, for options that do not go together.
+ * `is_test`: none of them has to say what is right. */
+int cli_switching_check(const struct cli_args *args, bool is_test);
 
 /* Searches in the session's run, whose file is `wet_path`, and prints what was found; in JSON an
- * object for each finding and a last one, or one for all (`is_one`). 0 found, 1 none, 125 none, and
+ * object for each finding and a last one, or one for all (`is_one`). `harness`: the test of which
+ * it is a process, or NULL. 0 found, 1 none, 125 none, and
  * some were unresolved; or a negative error, -WETDBG_ERR_INTERRUPTED with what was found so far
  * printed. */
 int cli_switching_run(struct cli_session *session, const char *wet_path,
-                      const struct cli_args *args, bool is_one);
+                      const struct cli_args *args, struct cli_harness *harness, bool is_one);
 
 /* ---- switching_answer.c ---- */
 

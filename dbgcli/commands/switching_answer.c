@@ -13,6 +13,7 @@
 #include "dbgcli/exit_status.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/signal_name.h"
+#include "dbgcli/verbs/switch_report.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/record.h>
 
@@ -310,7 +311,9 @@ static int print_finding(struct cli_switching *self, const struct wetdbg_finding
         print_switched(self, &trial->switches[i]);
     }
     fprintf(out->stream, " (switch %" PRIu64 "%s)\n", trial->position,
-            finding->meets ? "" : "; nothing of it meets the slice of what is wrong");
+            self->harness && self->harness->is_last_look ? "; in the test itself"
+            : finding->meets                             ? ""
+                             : "; nothing of it meets the slice of what is wrong");
     for (unsigned i = 0; i < trial->count && is_detailed; i++) {
         const struct wetdbg_predicate *predicate = predicate_of(self, &trial->switches[i]);
         const char *text =
@@ -432,32 +435,74 @@ static void print_json_end(const struct cli_switching *self)
     cli_json_set(object, "complete", json_boolean(result->is_complete));
     cli_json_set(object, "verdicts", verdicts);
     cli_json_set(object, "target", cli_json_text(self->target));
+    if (self->harness)
+        cli_report_set_test(self->harness, object);
     if (self->all)
         cli_json_set(object, "findings", json_incref(self->all));
     cli_out_json(self->session->out, object);
 }
 
-int cli_switching_answer(struct cli_switching *self)
+/* Whether a finding is one that was asked for. */
+static bool is_right(const struct cli_switching *self, const struct wetdbg_finding *finding)
+{
+    return finding->verdict == WETDBG_VERDICT_EXACT || self->right.kind == WETDBG_RIGHT_EXIT;
+}
+
+/* For other tools: as TAP, and as JUnit's XML. */
+static int report(const struct cli_switching *self)
+{
+    const struct wetdbg_search_result *result = &self->result;
+    const char *junit = cli_args_value(self->args, "junit");
+    struct cli_report report = {.harness = self->harness,
+                                .program = self->session->info->program,
+                                .target = self->target,
+                                .result = result,
+                                .left = cli_switching_left(self, &result->progress)};
+
+    for (size_t i = 0; i < result->count && report.count < CLI_REPORT_ROWS; i++)
+        if (is_right(self, &result->findings[i])) {
+            const struct wetdbg_finding *finding = &result->findings[i];
+            report.rows[report.count++] =
+                (struct cli_report_row){finding, predicate_of(self, &finding->trial.switches[0])};
+        }
+    if (cli_args_has(self->args, "tap"))
+        cli_report_tap(&report, self->session->out);
+    return junit ? cli_report_junit(&report, junit) : 0;
+}
+
+static int print_findings(struct cli_switching *self)
 {
     const struct wetdbg_search_result *result = &self->result;
     struct cli_out *out = self->session->out;
-    bool is_found = false;
     int err = 0;
 
+    if (self->harness && !out->json)
+        cli_report_print_test(self->harness, out);
     for (size_t i = 0; i < result->count && !err && !cli_out_is_gone(out); i++) {
         const struct wetdbg_finding *finding = &result->findings[i];
         bool is_best = finding->verdict == result->findings[0].verdict;
-        is_found = is_found || finding->verdict == WETDBG_VERDICT_EXACT ||
-                   self->right.kind == WETDBG_RIGHT_EXIT;
         err = (out->json ? print_json : print_finding)(
             self, finding, i < DETAILED_MAX && is_best && !self->is_cut);
     }
+    if (!err && out->json)
+        print_json_end(self);
+    else if (!err)
+        print_end(self);
+    return err;
+}
+
+int cli_switching_answer(struct cli_switching *self)
+{
+    const struct wetdbg_search_result *result = &self->result;
+    bool is_found = false;
+    int err = cli_args_has(self->args, "tap") ? 0 : print_findings(self);
+
+    for (size_t i = 0; i < result->count; i++)
+        is_found = is_found || is_right(self, &result->findings[i]);
+    if (!err)
+        err = report(self);
     if (err)
         return err;
-    if (out->json)
-        print_json_end(self);
-    else
-        print_end(self);
     if (is_found)
         return CLI_EXIT_OK;
     return result->progress.verdicts[WETDBG_VERDICT_UNRESOLVED] ? WETDBG_EXIT_FAILED

@@ -10,21 +10,30 @@
 #include "dbgcli/commands/switching.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/verbs/build_run.h"
+#include "dbgcli/verbs/harness.h"
+#include "dbgcli/verbs/switch_wrap.h"
 #include "dbgcli/verbs/verb.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/record.h>
 
 static const struct cli_option options[] = {
     CLI_SWITCHING_OPTIONS,
+    {"ctest", 0, "NAME", "a failing test of CTest's; right is: it passes"},
+    {"build", 0, "DIR", "CTest's build directory; by default this one, or ./build"},
+    {"harness", 0, NULL, "PROGRAM is a failing test; right is: it passes"},
+    {"case", 0, "NAME", "the framework's test in it; by default the first that fails"},
+    {"process", 0, "PROC", "which process of the test; by default the one that made it fail"},
+    {"wrap", 0, NULL, "run the test PROGRAM; if it fails, tell why; end as it did"},
     {"json", 0, NULL, "one JSON object for each finding, and a last one"},
+    {"tap", 0, NULL, "the answer as TAP, version 13, with a YAML block"},
+    {"junit", 0, "FILE", "the answer as JUnit's XML in FILE, too"},
     {0},
 };
 
 const struct cli_syntax cli_switch_syntax = {
-    .usage = "(--expect=FILE|--oracle=CMD|--no-crash) [OPTION]... TRACE|FILE.wet|[--] PROGRAM "
-             "[ARG]...",
+    .usage = "(--expect=FILE|--oracle=CMD|--no-crash|--harness) [OPTION]... TRACE|FILE.wet|[--] "
+             "PROGRAM [ARG]... | --ctest=NAME [OPTION]...",
     .options = options,
-    .operands_min = 1,
     .operands_max = CLI_OPERANDS_ANY,
     .ends_at_operand = true,
     .details =
@@ -32,6 +41,9 @@ const struct cli_syntax cli_switch_syntax = {
         "one of them makes it right: a critical predicate. A model answers the system calls\n"
         "of these runs, which touch no file, process or network of this machine.\n"
         "A PROGRAM is recorded first.\n" CLI_SWITCHING_DETAILS
+        "--ctest and --harness take a failing test: it is run, recorded, and the process searched\n"
+        "whose failing made it fail. Of cmocka, Check, CUnit, GoogleTest, Unity and TAP the case\n"
+        "that failed has to become ok. docs/harnesses.md has recipes for CI.\n"
         "Exit status 0: found, 1: none is right, 125: none, and some runs were unresolved.\n"
         "The same command goes on after an end; FILE.wet.switch-journal has the answers so far.",
     .example = "wetdbg switch --expect=right.txt -- ./report 2024-02-29",
@@ -88,26 +100,67 @@ static int find_wet(const struct cli_args *args, char **path, bool *is_trusted)
     return err;
 }
 
+/* ---- a test ---- */
+
+/* The .wet file of the test's process. */
+static int find_wet_of_test(const struct cli_args *args, struct cli_harness **harness, char **path)
+{
+    struct wetdbg_build_options how = {.interrupted = cli_interrupt_flag(), .is_trusted = true};
+    double seconds;
+    int err = cli_harness_open(args, harness);
+
+    if (err)
+        return err;
+    how.process = (*harness)->process;
+    return cli_build_wet((*harness)->trace_dir, &how, path, &seconds);
+}
+
+static int check_options(const struct cli_args *args)
+{
+    int err = cli_switching_check(args, cli_harness_is_asked(args));
+
+    if (!err)
+        err = cli_harness_check(args);
+    if (!err && cli_args_has(args, "tap") && cli_args_has(args, "json"))
+        err = wetdbg_fail(-WETDBG_ERR_USAGE, "switch: only one of --json and --tap");
+    return err;
+}
+
+/* One that passes is an error, but for --wrap. */
+static int fail_to_begin(int err)
+{
+    if (err != CLI_HARNESS_PASSES)
+        return err;
+    return cli_switch_is_wrapped() ? 0 : wetdbg_fail(-WETDBG_ERR_USAGE, "%s", wetdbg_error(err));
+}
+
 /* ---- the verb ---- */
 
 int cli_switch_run(struct cli_app *app, const struct cli_args *args)
 {
+    struct cli_harness *harness = NULL;
     struct cli_session session;
     char *wet_path;
-    bool is_trusted;
-    int err = cli_switching_check(args);
+    bool is_trusted = true;
 
+    if (cli_args_has(args, "wrap"))
+        return cli_switch_wrap(args);
+    int err = check_options(args);
     if (!err)
-        err = find_wet(args, &wet_path, &is_trusted);
-    if (err)
-        return err;
+        err = cli_harness_is_asked(args) ? find_wet_of_test(args, &harness, &wet_path)
+                                         : find_wet(args, &wet_path, &is_trusted);
+    if (err) {
+        cli_harness_free(harness);
+        return fail_to_begin(err);
+    }
     err = cli_session_open(&session, app->out, wet_path);
     if (!err) {
         if (is_trusted)
             wetdbg_trust(session.wet);
-        err = cli_switching_run(&session, wet_path, args, false);
+        err = cli_switching_run(&session, wet_path, args, harness, false);
         cli_session_close(&session);
     }
+    cli_harness_free(harness);
     free(wet_path);
     return err;
 }

@@ -3,7 +3,8 @@
  * On whose behalf library code ran: the nearest function on the stack that is the program's own.
  *
  * Own is code of the main program, or of a library that has source lines; never that of the C and
- * C++ libraries, of the dynamic linker and the kernel's page, whatever debug information they have.
+ * C++ libraries, of the dynamic linker, of rr's preload and the kernel's page, whatever debug
+ * information they have.
  * In a module with debug information only code that has lines is own (so that the C library in a
  * static program is not); a main program without any is own as a whole.
  */

@@ -116,6 +116,7 @@ enum wetdbg_right {
     WETDBG_RIGHT_OUTPUT,  /* standard output and exit status are what they should be */
     WETDBG_RIGHT_COMMAND, /* a command says so: 0 right, 1 wrong, else nothing */
     WETDBG_RIGHT_EXIT,    /* the program exits */
+    WETDBG_RIGHT_CALLER,  /* `is_right` says so */
 };
 
 #define WETDBG_TRIAL_JOBS_MAX 64
@@ -133,7 +134,14 @@ struct wetdbg_expectation {
      * names that, WETDBG_STATUS is the exit status (128 + N for signal N). */
     const char *command;
     double timeout_s; /* of a command; 0: a minute */
-    unsigned jobs;    /* runs side by side, WETDBG_TRIAL_JOBS_MAX at most; 0 is 1 */
+    /*
+     * WETDBG_RIGHT_CALLER: asked of each run that ends by itself, in the process that made it:
+     * `text` is what it put out to descriptors 1 and 2, in the order in which it did, with a 0
+     * behind it; `status` as wait(2) has it.
+     */
+    bool (*is_right)(void *arg, const char *text, size_t size, int status);
+    void *arg;
+    unsigned jobs; /* runs side by side, WETDBG_TRIAL_JOBS_MAX at most; 0 is 1 */
 };
 
 struct wetdbg_trials;

@@ -15,7 +15,7 @@ import sys
 
 ROOT = sys.argv[1]
 FOLDERS = ("recorder", "wet", "slicer", "delta", "dbgcli", "predicate_switch", "tests", "common", "include",
-           "bench", "packaging", "docs")
+           "bench", "packaging", "docs", "cmake")
 PRODUCT = ("recorder", "wet", "slicer", "delta", "dbgcli", "common", "include", "library")
 PREFIXES = ("agt", "cli", "dbi", "dep", "dlt", "evq", "feed", "ins", "mdl", "rec", "rep", "rrt", "slc", "tck",
             "wd", "wet", "wetdbg")

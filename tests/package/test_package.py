@@ -38,6 +38,7 @@ usr/include/wetdbg/walk.h
 usr/include/wetdbg/wet.h
 usr/include/wetdbg/wetdbg.h
 usr/include/wetdbg/writes.h
+usr/lib/*/cmake/wetdbg/WetdbgCTest.cmake
 usr/lib/*/cmake/wetdbg/wetdbgConfig.cmake
 usr/lib/*/cmake/wetdbg/wetdbgConfigVersion.cmake
 usr/lib/*/cmake/wetdbg/wetdbgTargets-TYPE.cmake
@@ -68,6 +69,7 @@ usr/share/doc/wetdbg/docs/architecture/slices.md
 usr/share/doc/wetdbg/docs/architecture/switching.md
 usr/share/doc/wetdbg/docs/format.md
 usr/share/doc/wetdbg/docs/glossary.md
+usr/share/doc/wetdbg/docs/harnesses.md
 usr/share/doc/wetdbg/docs/library.md
 usr/share/doc/wetdbg/docs/tutorial.md
 usr/share/fish/vendor_completions.d/wetdbg.fish
@@ -138,6 +140,24 @@ def check_use(root, sample, scratch):
     assert " main " in answer, answer
 
 
+def check_ctest(root, scratch):
+    """A project that has one line of ours: a failing test of it tells of its fault."""
+    project, build = os.path.join(scratch, "project"), os.path.join(scratch, "built")
+    os.mkdir(project)
+    with open(os.path.join(project, "CMakeLists.txt"), "w") as file:
+        file.write("cmake_minimum_required(VERSION 3.18)\nproject(p C)\nset(CMAKE_BUILD_TYPE Debug)\nenable_testing()\n"
+                   "find_package(wetdbg REQUIRED COMPONENTS ctest)\nadd_executable(t t.c)\nadd_test(t t)\n")
+    with open(os.path.join(project, "t.c"), "w") as file:
+        file.write("int is_odd(int n)\n{\n    if (n & 2)\n        return 1;\n    return 0;\n}\n"
+                   "int main(void)\n{\n    return !is_odd(5);\n}\n")
+    run("cmake", "-S", project, "-B", build, f"-DCMAKE_PREFIX_PATH={root}/usr")
+    run("cmake", "--build", build)
+    environment = dict(os.environ, XDG_DATA_HOME=scratch)
+    done = subprocess.run(["ctest", "--test-dir", build, "--output-on-failure"], text=True, capture_output=True,
+                          timeout=120, env=environment)
+    assert done.returncode and "t.c:3 in is_odd" in done.stdout, done
+
+
 def main():
     build, sample, cpack, libraries = sys.argv[1:]
     if not shutil.which("dpkg-shlibdeps"):
@@ -151,6 +171,7 @@ def main():
         check_files(root, libraries == "shared")
         check_links(root)
         check_use(root, sample, scratch)
+        check_ctest(root, scratch)
 
 
 main()

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A failing test for `wetdbg switch`: it is run once to see how it fails, and by which framework's
+ * case; recorded, with the framework's own filter for that case; and the process is found whose
+ * failing made it fail. Then this says what of a switched run is right, and which decisions are the
+ * test's own.
+ */
+#ifndef DBGCLI_VERBS_HARNESS_H
+#define DBGCLI_VERBS_HARNESS_H
+
+#include "dbgcli/args.h"
+#include "dbgcli/verbs/ctest_list.h"
+#include "dbgcli/verbs/harness_cases.h"
+#include <wetdbg/candidates.h>
+
+struct cli_harness {
+    struct cli_ctest test;
+    struct cli_cases cases; /* of the run that was seen first */
+    char *target;           /* the failing case, or NULL: the program as a whole */
+    char *trace_dir;
+    char *process; /* as --process takes it */
+    char *program; /* that it ran */
+    bool is_whole; /* the process is the test's first one: what CTest asks holds for it */
+    /* Of the process: */
+    struct cli_cases own;
+    bool has_case; /* it is the one that prints how its cases went */
+    char *file;    /* of the assertion that failed, or NULL */
+    unsigned line;
+    char *main_file;   /* NULL: not known */
+    bool has_lines;    /* some decision has a source line */
+    bool is_last_look; /* the test's own decisions are candidates, and only they */
+};
+
+/* Whether --ctest or --harness is given. */
+bool cli_harness_is_asked(const struct cli_args *args);
+
+/* -WETDBG_ERR_USAGE, explained, for options that do not go together. */
+int cli_harness_check(const struct cli_args *args);
+
+/* What is returned for a test that passes; explained, and no error in the end. */
+#define CLI_HARNESS_PASSES (-ECANCELED)
+
+/*
+ * Runs and records the test that the options say. *harness is for cli_harness_free(), NULL after an
+ * error: -WETDBG_ERR_USAGE for one that is not there; CLI_HARNESS_PASSES; errors of running and
+ * recording.
+ */
+int cli_harness_open(const struct cli_args *args, struct cli_harness **harness);
+void cli_harness_free(struct cli_harness *harness); /* NULL is fine */
+
+/*
+ * Takes a look at the process's own run: `output` is what it put out to descriptors 1 and 2.
+ * *criterion is what is wrong in it, for 'slice'; to be freed. 0 or an error.
+ */
+int cli_harness_look(struct cli_harness *self, struct wetdbg *wet, const char *output,
+                     char **criterion);
+
+/* Whether a run of the process is right that put this out (a 0 behind it) and ended so. */
+bool cli_harness_is_right(const struct cli_harness *self, const char *output, int status);
+
+/* For struct wetdbg_candidates_options: `arg` is the harness. */
+bool cli_harness_wants(void *arg, const struct wetdbg_predicate *predicate);
+
+/* Says why there is no candidate at all: -WETDBG_ERR_UNSUPPORTED for a program without source
+ * lines, -WETDBG_ERR_NOT_FOUND. */
+int cli_harness_no_candidates(const struct cli_harness *self);
+
+#endif

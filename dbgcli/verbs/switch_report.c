@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/verbs/switch_report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dbgcli/alloc.h"
+#include <wetdbg/errors.h>
+
+/* ---- which test ---- */
+
+void cli_report_print_test(const struct cli_harness *harness, struct cli_out *out)
+{
+    fputs("test ", out->stream);
+    cli_out_text(out, harness->test.name);
+    if (harness->target) {
+        fprintf(out->stream, ", %s: ", cli_framework_name(harness->cases.framework));
+        cli_out_text(out, harness->target);
+    }
+    if (harness->file) {
+        fputs(", fails at ", out->stream);
+        cli_out_text(out, harness->file);
+        fprintf(out->stream, ":%u", harness->line);
+    }
+    if (!harness->is_whole) {
+        fputs(", in process ", out->stream);
+        cli_out_text(out, harness->process);
+        fputs(", ", out->stream);
+        cli_out_text(out, harness->program);
+    }
+    fputs("\nrecording: ", out->stream);
+    cli_out_text(out, harness->trace_dir);
+    putc('\n', out->stream);
+}
+
+void cli_report_set_test(const struct cli_harness *harness, json_t *object)
+{
+    const char *framework = harness->target ? cli_framework_name(harness->cases.framework) : NULL;
+
+    cli_json_set(object, "test", cli_json_text(harness->test.name));
+    cli_json_set(object, "case", cli_json_text(harness->target));
+    cli_json_set(object, "framework", cli_json_text(framework));
+    cli_json_set(object, "assertion_file", cli_json_text(harness->file));
+    cli_json_set(object, "assertion_line",
+                 harness->file ? cli_json_count(harness->line) : json_null());
+    cli_json_set(object, "recording", cli_json_text(harness->trace_dir));
+    cli_json_set(object, "process", cli_json_text(harness->process));
+    cli_json_set(object, "program", cli_json_text(harness->program));
+    cli_json_set(object, "in_test", json_boolean(harness->is_last_look));
+}
+
+/* ---- sentences ---- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* "shop.c:10 in shop_price, the 2nd of 3 times" without the file's folders; to be freed. */
+static char *describe(const struct cli_report_row *row)
+{
+    const struct wetdbg_predicate *predicate = row->predicate;
+    const struct wetdbg_candidate *switched = &row->finding->trial.switches[0];
+    char *place = predicate->file
+                      ? cli_asprintf("%s:%" PRIu32, base_name(predicate->file), predicate->line)
+                      : cli_asprintf("%#" PRIx64, switched->pc);
+    char *text = cli_asprintf(
+        "%s%s%s, the %s at time %" PRIu64 ", %" PRIu64 " of %" PRIu64 " times", place,
+        predicate->function ? " in " : "", predicate->function ? predicate->function : "",
+        wetdbg_predicate_kind_name(predicate->kind), switched->time, switched->instance,
+        predicate->instances);
+
+    free(place);
+    return text;
+}
+
+/* To be freed. */
+static char *summarize(const struct cli_report *report)
+{
+    const struct wetdbg_search_progress *progress = &report->result->progress;
+    const char *where =
+        report->harness && report->harness->is_last_look ? ", in the test itself" : "";
+
+    if (report->count) {
+        char *first = describe(&report->rows[0]);
+        char *text = cli_asprintf("critical predicate: %s%s", first, where);
+        free(first);
+        return text;
+    }
+    if (progress->verdicts[WETDBG_VERDICT_UNRESOLVED])
+        return cli_asprintf("no critical predicate was found; %" PRIu64 " runs are unresolved: %s",
+                            progress->verdicts[WETDBG_VERDICT_UNRESOLVED],
+                            report->result->unresolved);
+    return cli_asprintf("no critical predicate%s",
+                        report->result->is_complete ? "" : " was found within the budget");
+}
+
+static char *name_of(const struct cli_report *report)
+{
+    const struct cli_harness *harness = report->harness;
+
+    if (!harness)
+        return cli_strdup(report->program ? base_name(report->program) : "program");
+    return cli_asprintf("%s%s%s", harness->test.name, harness->target ? ": " : "",
+                        harness->target ? harness->target : "");
+}
+
+/* ---- TAP ---- */
+
+/* A JSON value is one of YAML's, too. */
+static void put_yaml(struct cli_out *out, const char *key, json_t *value)
+{
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT);
+
+    if (!text)
+        cli_die();
+    fprintf(out->stream, "%s: %s\n", key, text);
+    free(text);
+    json_decref(value);
+}
+
+static void put_rows(const struct cli_report *report, struct cli_out *out)
+{
+    fputs("  critical_predicates:", out->stream);
+    fputs(report->count ? "\n" : " []\n", out->stream);
+    for (size_t i = 0; i < report->count; i++) {
+        const struct wetdbg_finding *finding = report->rows[i].finding;
+        const struct wetdbg_predicate *predicate = report->rows[i].predicate;
+        put_yaml(out, "    - verdict", cli_json_text(wetdbg_verdict_name(finding->verdict)));
+        put_yaml(out, "      file", cli_json_text(predicate->file));
+        put_yaml(out, "      line", cli_json_count(predicate->line));
+        put_yaml(out, "      function", cli_json_text(predicate->function));
+        put_yaml(out, "      instance", cli_json_count(finding->trial.switches[0].instance));
+        put_yaml(out, "      time", cli_json_count(finding->trial.switches[0].time));
+    }
+}
+
+/* In a description '#' would begin a directive. */
+static void put_description(struct cli_out *out, const char *name)
+{
+    char *copy = cli_strdup(name);
+
+    for (char *at = copy; *at; at++)
+        if (*at == '#' || *at == '\n' || *at == '\r')
+            *at = ' ';
+    cli_out_text(out, copy);
+    free(copy);
+}
+
+void cli_report_tap(const struct cli_report *report, struct cli_out *out)
+{
+    const struct wetdbg_search_progress *progress = &report->result->progress;
+    char *name = name_of(report), *message = summarize(report);
+
+    fputs("TAP version 13\n1..1\nnot ok 1 - ", out->stream);
+    put_description(out, name);
+    fputs("\n  ---\n", out->stream);
+    put_yaml(out, "  message", cli_json_text(message));
+    put_yaml(out, "  severity", cli_json_text("fail"));
+    put_yaml(out, "  target", cli_json_text(report->target));
+    if (report->harness) {
+        put_yaml(out, "  recording", cli_json_text(report->harness->trace_dir));
+        put_yaml(out, "  process", cli_json_text(report->harness->process));
+    }
+    put_rows(report, out);
+    put_yaml(out, "  tried", cli_json_count(progress->tried));
+    put_yaml(out, "  left", cli_json_count(report->result->is_complete ? 0 : report->left));
+    put_yaml(out, "  unresolved", cli_json_count(progress->verdicts[WETDBG_VERDICT_UNRESOLVED]));
+    put_yaml(out, "  seconds", json_real(progress->seconds));
+    fputs("  ...\n", out->stream);
+    free(name);
+    free(message);
+}
+
+/* ---- JUnit ---- */
+
+/* Bytes that XML 1.0 has no character for become '?': controls, and what JSON's reader of untrusted
+ * bytes leaves of UTF-8 that is none. */
+static void put_xml(FILE *file, const char *text)
+{
+    static const struct {
+        char byte;
+        const char *name;
+    } names[] = {{'&', "&amp;"},   {'<', "&lt;"},   {'>', "&gt;"}, {'"', "&quot;"},
+                 {'\'', "&apos;"}, {'\n', "&#10;"}, {'\t', "&#9;"}};
+    json_t *clean = cli_json_text(text);
+    const char *at = json_is_string(clean) ? json_string_value(clean) : "";
+
+    for (; *at; at++) {
+        const char *name = NULL;
+        for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+            name = names[i].byte == *at ? names[i].name : name;
+        bool is_none = strncmp(at, "\xef\xbf\xbe", 3) == 0 || strncmp(at, "\xef\xbf\xbf", 3) == 0;
+        if (name)
+            fputs(name, file);
+        else
+            putc(is_none || (unsigned char)*at < 0x20 ? '?' : *at, file);
+        at += is_none ? 2 : 0;
+    }
+    json_decref(clean);
+}
+
+static void put_attribute(FILE *file, const char *name, const char *value)
+{
+    fprintf(file, " %s=\"", name);
+    put_xml(file, value);
+    putc('"', file);
+}
+
+static void put_property(FILE *file, const char *name, const char *value)
+{
+    fputs("      <property", file);
+    put_attribute(file, "name", name);
+    put_attribute(file, "value", value);
+    fputs("/>\n", file);
+}
+
+static void put_count(FILE *file, const char *name, uint64_t count)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRIu64, count);
+    put_property(file, name, text);
+}
+
+static void put_properties(FILE *file, const struct cli_report *report)
+{
+    const struct wetdbg_search_progress *progress = &report->result->progress;
+
+    fputs("    <properties>\n", file);
+    put_count(file, "tried", progress->tried);
+    put_count(file, "left", report->result->is_complete ? 0 : report->left);
+    put_count(file, "unresolved", progress->verdicts[WETDBG_VERDICT_UNRESOLVED]);
+    put_property(file, "target", report->target);
+    if (report->harness) {
+        put_property(file, "recording", report->harness->trace_dir);
+        put_property(file, "process", report->harness->process);
+    }
+    fputs("    </properties>\n", file);
+}
+
+static void put_case(FILE *file, const struct cli_report *report)
+{
+    const struct cli_harness *harness = report->harness;
+    char *name = name_of(report), *message = summarize(report);
+
+    fputs("    <testcase", file);
+    put_attribute(file, "name", name);
+    put_attribute(file, "classname", harness ? harness->test.name : "wetdbg.switch");
+    if (report->count && report->rows[0].predicate->file) {
+        put_attribute(file, "file", report->rows[0].predicate->file);
+        fprintf(file, " line=\"%" PRIu32 "\"", report->rows[0].predicate->line);
+    }
+    fprintf(file, " time=\"%.3f\">\n      <failure type=\"%s\"", report->result->progress.seconds,
+            report->count ? "critical predicate" : "failed");
+    put_attribute(file, "message", message);
+    putc('>', file);
+    for (size_t i = 0; i < report->count; i++) {
+        char *text = describe(&report->rows[i]);
+        put_xml(file, text);
+        putc('\n', file);
+        free(text);
+    }
+    fputs("</failure>\n    </testcase>\n", file);
+    free(name);
+    free(message);
+}
+
+int cli_report_junit(const struct cli_report *report, const char *path)
+{
+    FILE *file = fopen(path, "we");
+
+    if (!file)
+        return wetdbg_fail_errno("%s", path);
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n", file);
+    fprintf(file,
+            "  <testsuite name=\"wetdbg switch\" tests=\"1\" failures=\"1\" errors=\"0\" "
+            "skipped=\"0\" time=\"%.3f\">\n",
+            report->result->progress.seconds);
+    put_properties(file, report);
+    put_case(file, report);
+    fputs("  </testsuite>\n</testsuites>\n", file);
+    bool is_written = !ferror(file);
+    if (fclose(file) || !is_written)
+        return wetdbg_fail_errno("%s", path);
+    return 0;
+}
