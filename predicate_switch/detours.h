@@ -48,8 +48,8 @@ int psw_detours_begin(struct psw_detours *detours, const struct psw_detour *item
 /* Whether what the run has come to is one of the breakpoints. */
 bool psw_detours_met(const struct psw_detours *detours, const struct rep_met *met);
 
-/* Appends what happens there. 0 or -ENOMEM; -WETDBG_ERR_UNSUPPORTED, in a sentence, if that was once
- * too often. */
+/* Appends what happens there. 0 or -ENOMEM; -WETDBG_ERR_UNSUPPORTED, in a sentence, if that was
+ * once too often. */
 int psw_detours_answer(struct psw_detours *detours, const struct rep_met *met, uint64_t *frame,
                        struct wd_buf *out);
 

@@ -77,8 +77,8 @@ static const char *name_there(const struct psw_judge *judge, const char *path)
     return path + strspn(path, "/");
 }
 
-/* Whether a file of that name lies in the directory that it is put into; its name is what a recorded
- * program said. */
+/* Whether a file of that name lies in the directory that it is put into; its name is what a
+ * recorded program said. */
 static bool is_below(const char *name)
 {
     if (!*name || strlen(name) > NAME_THERE_MAX)

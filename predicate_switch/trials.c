@@ -37,7 +37,7 @@ static uint64_t most_executions(const struct wetdbg_candidates *candidates,
     return 10 * candidates->predicates.items[candidate->predicate].instances + 1000;
 }
 
-/* From its first instance on an extent is all detour: not each of its instances goes another way. */
+/* From its first instance on an extent is all detour: not each instance goes another way. */
 static void extent_plan(const struct wetdbg_candidates *candidates,
                         const struct wetdbg_candidate *candidate, struct psw_plan *plan)
 {

@@ -18,7 +18,7 @@ struct cli_slice_view {
     bool has_instances;
     bool unfolds; /* each instance for itself, not those of an instruction as one row */
     bool shows_all;
-    bool has_lines_only; /* nothing of code whose source is not here */
+    bool has_lines_only;             /* nothing of code whose source is not here */
     const struct cli_nearness *near; /* by which text has the nearest lines first; or NULL */
     /* What text says of lines over the limit; NULL: `more` shows them. */
     const char *rest_hint;

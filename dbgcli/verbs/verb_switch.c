@@ -51,8 +51,8 @@ const struct cli_syntax cli_switch_syntax = {
 
 /* ---- the run ---- */
 
-/* Records a program, whose standard output is kept from ours, where answers go: it is a file without
- * a name, since there are programs that put out less to /dev/null. */
+/* Records a program, whose standard output is kept from ours, where answers go: it is a file
+ * without a name, since there are programs that put out less to /dev/null. */
 static int record(char **operands, struct wetdbg_record_outcome *outcome)
 {
     int file = memfd_create("output", MFD_CLOEXEC), kept = fcntl(1, F_DUPFD_CLOEXEC, 3);

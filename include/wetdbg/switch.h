@@ -158,8 +158,8 @@ int wetdbg_trials_new(struct wetdbg_switcher *switcher, const struct wetdbg_expe
                       struct wetdbg_trials **out);
 void wetdbg_trials_free(struct wetdbg_trials *trials); /* NULL is fine */
 
-/* What is wrong with the recorded run, as a criterion: "crash", "output:OFFSET", "output:end" or "exit".
- * Lives as long as the trials. */
+/* What is wrong with the recorded run, as a criterion: "crash", "output:OFFSET", "output:end" or
+ * "exit". Lives as long as the trials. */
 const char *wetdbg_trials_failure(const struct wetdbg_trials *trials);
 
 /* The runner, for trials of these candidates. */
