@@ -20,10 +20,10 @@
 
 struct psw_session;
 
-/* What a .wet does not tell of where its program was run. */
+/* Where the program was run. */
 struct psw_surroundings {
-    const char *cwd;     /* working directory where it began; NULL: not known */
-    int64_t disk_before; /* as in struct vk_start */
+    const char *cwd;        /* working directory where it began; NULL: not known */
+    int64_t disk_before_ns; /* as in struct vk_start */
 };
 
 /* Reads what the run's calls did, which takes a replay. `wet` lives longer. Errors: those of

@@ -9,6 +9,7 @@
 
 #include "recorder/insn/insn.h"
 #include "slicer/criteria/criterion.h"
+#include "wet/whole.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/model.h>
 #include <wetdbg/switch.h>
@@ -145,7 +146,8 @@ int wetdbg_switch_points(struct wetdbg *wet, const char *file, uint32_t line, ui
 
 /* ---- runs ---- */
 
-/* The program's PWD: where it began, as far as its environment tells. */
+/* The program's PWD: where it began, as far as its environment tells. For files that do not say
+ * it. */
 static void cwd_find(struct wetdbg *wet, char *cwd, size_t room)
 {
     struct wetdbg_criterion *criterion;
@@ -165,13 +167,27 @@ static void cwd_find(struct wetdbg *wet, char *cwd, size_t room)
     wetdbg_criterion_free(criterion);
 }
 
+/* A recording that somebody else made may name any file of this user's: then the disk is not looked
+ * at. */
+static struct psw_surroundings surroundings_find(struct wetdbg *wet,
+                                                 struct wetdbg_switcher *switcher)
+{
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
+    if (info->recorded_in && strlen(info->recorded_in) < sizeof(switcher->cwd))
+        strcpy(switcher->cwd, info->recorded_in);
+    else
+        cwd_find(wet, switcher->cwd, sizeof(switcher->cwd));
+    return (struct psw_surroundings){.cwd = switcher->cwd[0] ? switcher->cwd : NULL,
+                                     .disk_before_ns =
+                                         wet_whole_is_trusted(wet) ? info->recorded_at_ns : 0};
+}
+
 int wetdbg_switcher_open(struct wetdbg *wet, struct wetdbg_switcher **out)
 {
     struct wetdbg_switcher *switcher = calloc(1, sizeof(*switcher));
     if (!switcher)
         return -ENOMEM;
-    cwd_find(wet, switcher->cwd, sizeof(switcher->cwd));
-    struct psw_surroundings where = {.cwd = switcher->cwd[0] ? switcher->cwd : NULL};
+    struct psw_surroundings where = surroundings_find(wet, switcher);
     int err = psw_session_open(wet, &where, &switcher->session);
     if (err)
         free(switcher);

@@ -31,6 +31,7 @@ struct teller {
     struct evq_entry signal[EVQ_TASKS_MAX]; /* that has arrived; kind 0: none */
     struct wd_buf writes; /* of calls that have not ended: struct write, and bytes */
     size_t output;        /* the next of the run's outputs */
+    struct wd_buf input;  /* what standard input still held, as the file has it */
 };
 
 static uint64_t now(const struct teller *teller)
@@ -39,6 +40,25 @@ static uint64_t now(const struct teller *teller)
 }
 
 /* ---- the start ---- */
+
+/* What standard input still held, into teller->input: nothing, if that is not known. */
+static int input_read(struct teller *teller, struct rrt_input_head *head)
+{
+    teller->input.size_bytes = 0;
+    int err = wet_whole_input(teller->wet, head, &teller->input);
+    return err == -WETDBG_ERR_NOT_FOUND ? 0 : err;
+}
+
+static int input_tell(struct teller *teller)
+{
+    struct rrt_input_head head;
+    const struct wd_buf *input = &teller->input;
+    if (!rrt_input_is_sound(input->data, input->size_bytes, &head))
+        return 0;
+    int err = vk_history_input(teller->told->history, head.at, input->data + sizeof(head),
+                               input->size_bytes - sizeof(head), head.flags & RRT_INPUT_ALL);
+    return err == -WETDBG_ERR_UNSUPPORTED ? 0 : err;
+}
 
 static int start_tell(struct teller *teller, uint32_t task)
 {
@@ -56,14 +76,19 @@ static int start_tell(struct teller *teller, uint32_t task)
                                           .end = views[i].end,
                                           .prot = (int)views[i].prot,
                                           .name = wet_whole_name(teller->wet, views[i].name)};
-    struct vk_start start = {.pid = info->pid,
+    struct rrt_input_head input = {0};
+    err = input_read(teller, &input);
+    struct vk_start start = {.input_is_file = input.flags & RRT_INPUT_FILE,
+                             .input_start = input.start,
+                             .pid = info->pid,
                              .task = task,
                              .exe = info->program,
                              .cwd = teller->where->cwd,
-                             .disk_before = teller->where->disk_before,
+                             .disk_before_ns = teller->where->disk_before_ns,
                              .mappings = mappings,
                              .mapping_count = count};
-    err = vk_history_new(&start, &teller->told->history);
+    if (!err)
+        err = vk_history_new(&start, &teller->told->history);
     free(mappings);
     const struct agt_task *tasks;
     uint32_t running;
@@ -390,11 +415,14 @@ int psw_tell(struct wetdbg *wet, struct rep_engine *engine, const struct psw_sur
     if (!err && !told->history)
         err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the run has no instruction");
     if (!err)
+        err = input_tell(teller);
+    if (!err)
         err = vk_history_finish(told->history, rep_engine_time(engine));
     if (teller) {
         wd_buf_fini(&teller->entries);
         wd_buf_fini(&teller->given);
         wd_buf_fini(&teller->writes);
+        wd_buf_fini(&teller->input);
     }
     free(teller);
     return err;

@@ -7,6 +7,7 @@
 #define WET_WHOLE_H
 
 #include "recorder/replay/engine.h"
+#include "recorder/rr_trace/input_format.h"
 #include <wetdbg/wet.h>
 
 /* An engine in DBI_PLAIN, with probes; the entries of interval after interval make it run as
@@ -23,6 +24,15 @@ int wet_whole_cpuid(const struct wetdbg *wet, uint32_t leaf, uint32_t subleaf,
 
 /* What rdpid, and rdtscp in rcx, tell; 0 if it is not known. */
 uint64_t wet_whole_processor(const struct wetdbg *wet);
+
+/* Whether wetdbg_trust() was called. */
+bool wet_whole_is_trusted(const struct wetdbg *wet);
+
+/*
+ * What standard input still held when the program ended: *head and, behind it in `out`, the bytes.
+ * -WETDBG_ERR_NOT_FOUND without a message if the file has none; -WETDBG_ERR_CORRUPT.
+ */
+int wet_whole_input(const struct wetdbg *wet, struct rrt_input_head *head, struct wd_buf *out);
 
 /* What name number `n` of a mapping means; "" if there is none. */
 const char *wet_whole_name(const struct wetdbg *wet, uint64_t n);

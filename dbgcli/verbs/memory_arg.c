@@ -27,7 +27,11 @@ int cli_size_parse(const struct cli_args *args, const char *option, uint64_t lea
 {
     const char *text = cli_args_value(args, option);
     *bytes = 0;
-    if (text && (!size_parse(text, bytes) || *bytes < least))
+    if (text && !least && !size_parse(text, bytes))
+        return wetdbg_fail(-WETDBG_ERR_USAGE,
+                           "%s: option '--%s' needs a size, such as 500M or 0, not '%s'",
+                           args->name, option, text);
+    if (text && least && (!size_parse(text, bytes) || *bytes < least))
         return wetdbg_fail(
             -WETDBG_ERR_USAGE,
             "%s: option '--%s' needs a size of %uM or more, such as 500M or 4G, not '%s'",

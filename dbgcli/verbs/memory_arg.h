@@ -10,7 +10,7 @@
         "memory", 0, "SIZE", "what buffers and kept answers may take: 2G, or e.g. 500M"            \
     }
 
-/* The size given with an option, of `least` bytes (some MiB) at least; 0: none.
+/* The size given with an option, of `least` bytes (some MiB, or 0) at least; 0: none.
  * -WETDBG_ERR_USAGE. */
 int cli_size_parse(const struct cli_args *args, const char *option, uint64_t least,
                    uint64_t *bytes);

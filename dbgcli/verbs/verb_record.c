@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "dbgcli/exit_status.h"
+#include "dbgcli/verbs/memory_arg.h"
 #include "dbgcli/verbs/verb.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/record.h>
@@ -15,13 +16,15 @@ static const struct cli_option options[] = {
     {"wait", 0, NULL, "record until the last process has ended, not just the program itself"},
     {"chaos", 0, NULL, "draw lots about which thread runs when: finds failures that are rare"},
     {"ticks", 0, "KIND", "auto, hardware or software: how rr counts progress"},
+    {"keep-input", 0, "SIZE", "of standard input keep what the program leaves: 64M, 0: nothing"},
     {"check", 0, NULL, "record nothing; say what this machine can do"},
     {"json", 0, NULL, "with --check: one JSON object"},
     {0},
 };
 
 const struct cli_syntax cli_record_syntax = {
-    .usage = "[-o DIR] [--wait] [--chaos] [--ticks=KIND] [--check [--json]] [--] PROGRAM [ARG]...",
+    .usage = "[-o DIR] [--wait] [--chaos] [--ticks=KIND] [--keep-input=SIZE] [--check [--json]]\n"
+             "                     [--] PROGRAM [ARG]...",
     .options = options,
     .operands_max = CLI_OPERANDS_ANY,
     .ends_at_operand = true,
@@ -50,6 +53,14 @@ static int ticks_from(const struct cli_args *args, enum wetdbg_ticks *ticks)
         }
     return wetdbg_fail(-WETDBG_ERR_USAGE, "record: --ticks is auto, hardware or software, not '%s'",
                        value);
+}
+
+static int keep_input_from(const struct cli_args *args, uint64_t *bytes)
+{
+    int err = cli_size_parse(args, "keep-input", 0, bytes);
+    if (!err && !cli_args_value(args, "keep-input"))
+        *bytes = WETDBG_KEEP_INPUT;
+    return err;
 }
 
 /* Prints the recorder's object, made one of ours: on one line and with a schema. */
@@ -94,6 +105,8 @@ int cli_record_run(struct cli_app *app, const struct cli_args *args)
     };
     struct wetdbg_record_outcome outcome;
     int err = ticks_from(args, &how.ticks);
+    if (!err)
+        err = keep_input_from(args, &how.keep_input);
     if (err)
         return err;
     if (cli_args_has(args, "check"))

@@ -31,11 +31,17 @@ enum wetdbg_ticks {
 struct wetdbg_record_options {
     const char *out_dir; /* the trace directory to make; NULL = a new one in rr's place */
     enum wetdbg_ticks ticks;
-    bool quiet;    /* no line on stderr about software ticks */
+    bool quiet;    /* no line on stderr about software ticks, or input that was not kept */
     bool wait_all; /* until no process is left; else rr kills those that outlive the program */
     bool chaos;    /* rr draws lots about which thread runs and for how long */
     char *const *environment; /* of the program; NULL: ours */
+    /* How many bytes to keep of what standard input, a regular file or a pipe, still holds when the
+     * program has ended: for runs that go on differently. A pipe's are read, if nobody else can
+     * read them, for 2 s at most. 0: none. */
+    uint64_t keep_input;
 };
+
+#define WETDBG_KEEP_INPUT (UINT64_C(64) << 20) /* what `wetdbg record` keeps */
 
 struct wetdbg_record_outcome {
     int exit_status; /* of the program; 128 + N if signal N ended it */

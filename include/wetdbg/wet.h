@@ -67,6 +67,8 @@ struct wetdbg_info {
     uint64_t wet_bytes;          /* of the whole file */
     uint64_t static_bytes;       /* of that: code, symbols, mapped files */
     double bits_per_instruction; /* of the rest */
+    int64_t recorded_at_ns;      /* when recording began, since 1970; 0: not known */
+    const char *recorded_in;     /* the program's working directory then; NULL: not known */
 };
 
 /*

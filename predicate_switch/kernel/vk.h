@@ -81,12 +81,14 @@ struct vk_start {
     const struct vk_mapping *mappings; /* just before the first instruction */
     size_t mapping_count;
     /*
-     * Seconds since 1970: what has not changed on the disk since before then (by st_ctime) is what
-     * the recorded program would have found. 0: the disk is not looked at; a recording of another
-     * machine.
+     * Nanoseconds since 1970: what has not changed on the disk since before then (by st_ctime) is
+     * what the recorded program would have found. 0: the disk is not looked at; a recording of
+     * another machine.
      */
-    int64_t disk_before;
-    uint64_t seed; /* for random bytes that the recording does not have */
+    int64_t disk_before_ns;
+    bool input_is_file;   /* standard input is a regular file, */
+    uint64_t input_start; /* which stands here */
+    uint64_t seed;        /* for random bytes that the recording does not have */
     struct vk_limits limits;
 };
 
@@ -145,8 +147,11 @@ int vk_history_space(struct vk_history *history, uint64_t when, uint32_t task, u
 /* rdtsc and rdtscp: the counter that the program was given. */
 int vk_history_counter(struct vk_history *history, uint64_t when, uint64_t value);
 
-/* What standard input still held when the run ended. `is_all`: then comes its end. */
-int vk_history_input(struct vk_history *history, const void *bytes, size_t size, bool is_all);
+/* What standard input still held when the run ended: behind all that was read of it, or, of a file,
+ * from position `at` on. `is_all`: then comes its end. To be told last. -WETDBG_ERR_UNSUPPORTED
+ * without a message if how much was read is not known. */
+int vk_history_input(struct vk_history *history, uint64_t at, const void *bytes, size_t size,
+                     bool is_all);
 
 /* The run's last time. Nothing more is told. */
 int vk_history_finish(struct vk_history *history, uint64_t when);

@@ -165,18 +165,30 @@ bool vk_path_is_live(const char *path)
 
 /* ---- the disk ---- */
 
+static int64_t ns_of(int64_t seconds, int64_t ns)
+{
+    return seconds < INT64_MAX / 1000000000 - 1 ? seconds * 1000000000 + ns : INT64_MAX;
+}
+
+static bool is_before(const struct timespec *time, int64_t when_ns)
+{
+    return ns_of(time->tv_sec, time->tv_nsec) < when_ns;
+}
+
 /* Whether a directory has lost and got nothing since the recording. */
 static bool is_quiet(const struct vk_history *h, const char *path)
 {
     struct stat st;
-    return !lstat(path, &st) && S_ISDIR(st.st_mode) && st.st_ctime < h->start.disk_before;
+    return !lstat(path, &st) && S_ISDIR(st.st_mode) &&
+           is_before(&st.st_ctim, h->start.disk_before_ns);
 }
 
-static bool was_born_before(const char *path, int64_t when)
+static bool was_born_before(const char *path, int64_t when_ns)
 {
     struct statx stx;
     return !statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &stx) &&
-           stx.stx_mask & STATX_BTIME && stx.stx_btime.tv_sec < when;
+           stx.stx_mask & STATX_BTIME &&
+           ns_of(stx.stx_btime.tv_sec, stx.stx_btime.tv_nsec) < when_ns;
 }
 
 static void ask_link(struct vk_base *base, const char *path)
@@ -206,13 +218,14 @@ static bool contradicts(const struct vk_base *base, const struct stat *st)
 static bool is_same(const struct vk_history *h, const struct vk_base *base, const char *path,
                     const struct stat *st)
 {
-    int64_t before = h->start.disk_before;
+    int64_t before = h->start.disk_before_ns;
     if (contradicts(base, st))
         return false;
     if (base->is_stat_told && !S_ISDIR(st->st_mode))
         return true;
-    return st->st_ctime < before ||
-           ((S_ISDIR(st->st_mode) || st->st_mtime < before) && was_born_before(path, before));
+    return is_before(&st->st_ctim, before) ||
+           ((S_ISDIR(st->st_mode) || is_before(&st->st_mtim, before)) &&
+            was_born_before(path, before));
 }
 
 static void ask_found(struct vk_history *h, struct vk_base *base, const char *path,
@@ -221,7 +234,7 @@ static void ask_found(struct vk_history *h, struct vk_base *base, const char *pa
     if (!is_same(h, base, path, st))
         return;
     bool is_directory = S_ISDIR(st->st_mode);
-    bool is_quiet = st->st_ctime < h->start.disk_before;
+    bool is_quiet = is_before(&st->st_ctim, h->start.disk_before_ns);
     base->is_on_disk = true;
     base->presence = VK_PRESENCE_THERE;
     base->format = st->st_mode & S_IFMT;
@@ -244,7 +257,7 @@ static void base_ask(struct vk_history *h, uint32_t index)
     struct vk_base *base = h->bases[index];
     struct stat st;
     base->has_asked_disk = true;
-    if (!h->start.disk_before || vk_base_path(h, index, path, sizeof(path)) ||
+    if (!h->start.disk_before_ns || vk_base_path(h, index, path, sizeof(path)) ||
         vk_base_path(h, base->parent, parent, sizeof(parent)))
         return;
     if (vk_path_is_live(path) && strcmp(path, "/dev") && strcmp(path, "/proc") &&

@@ -46,7 +46,7 @@ uint64_t vk_clock_now(struct vk_kernel *k, int clock)
         own = &k->s.clock[CLOCK_MONOTONIC];
     uint64_t ns = own->ns;
     if (!own->is_known && clock_of(clock) == CLOCK_REALTIME)
-        ns = (uint64_t)k->history->start.disk_before * NS;
+        ns = (uint64_t)k->history->start.disk_before_ns;
     uint64_t now = vk_ns(k);
     return ns + (now > own->at ? now - own->at : 0);
 }

@@ -66,6 +66,10 @@ static int bases_start(struct vk_history *h)
         vk_base_at(h, stream)->presence = VK_PRESENCE_THERE;
         vk_base_at(h, stream)->has_asked_disk = true;
     }
+    if (h->start.input_is_file) {
+        vk_base_at(h, 1)->format = S_IFREG;
+        h->stream_starts[0] = h->start.input_start;
+    }
     return 0;
 }
 
@@ -863,20 +867,38 @@ int vk_history_counter(struct vk_history *h, uint64_t when, uint64_t value)
     return event_pass(h, &event);
 }
 
-int vk_history_input(struct vk_history *h, const void *bytes, size_t size, bool is_all)
+/* Calls that take bytes from a descriptor to where the model does not see them. */
+static bool has_unseen_reads(const struct vk_history *h)
+{
+    for (size_t i = 0; i < h->call_count; i++) {
+        int32_t number = h->calls[i].call.number;
+        if (h->calls[i].has_ended && h->calls[i].result >= 0 &&
+            (number == SYS_splice || number == SYS_io_uring_enter))
+            return true;
+    }
+    return false;
+}
+
+int vk_history_input(struct vk_history *h, uint64_t at, const void *bytes, size_t size, bool is_all)
 {
     struct vk_base *base = vk_base_at(h, 1);
     bool known;
-    uint64_t end = vk_content_run(&base->content, 0, VK_CONTENT_MAX, &known);
-    if (!known)
-        end = 0;
     if (h->is_finished)
         return -EINVAL;
-    if (vk_content_add(&base->content, end, bytes, size))
+    if (!h->start.input_is_file) {
+        at = vk_content_run(&base->content, 0, VK_CONTENT_MAX, &known);
+        if (has_unseen_reads(h))
+            return -WETDBG_ERR_UNSUPPORTED;
+        if (!known)
+            at = 0;
+    }
+    if (at > VK_CONTENT_MAX - size)
+        return -WETDBG_ERR_UNSUPPORTED;
+    if (vk_content_add(&base->content, at, bytes, size))
         return -ENOMEM;
     if (is_all && !base->has_size) {
         base->has_size = true;
-        base->st.st_size = (off_t)(end + size);
+        base->st.st_size = (off_t)(at + size);
     }
     return 0;
 }

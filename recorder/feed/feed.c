@@ -9,9 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include "common/regular.h"
 #include "recorder/feed/feed_cpu.h"
 #include "recorder/feed/feed_priv.h"
+#include "recorder/rr_trace/input_format.h"
 #include <wetdbg/errors.h>
 
 static void reset_cursor(struct rep_feed *feed)
@@ -107,6 +110,30 @@ static int scan(struct rep_feed *feed)
     return 0;
 }
 
+/* Of the first program alone it is known where it began, and what its standard input was; and that
+ * is only its own if there is no other process. */
+static int surroundings_open(struct rep_feed *feed)
+{
+    const struct wetdbg_process *list;
+    size_t count;
+    struct stat st;
+    int dir_fd = rrt_trace_dir_fd(feed->trace);
+    int err = wetdbg_recording_processes(feed->trace, &list, &count);
+    if (err)
+        return err;
+    rrt_surroundings_read(dir_fd, &feed->surroundings);
+    bool is_first = list[0].exec_count && feed->plan.pid == list[0].pid &&
+                    feed->plan.start_time == list[0].execs[0].time;
+    if (!is_first) {
+        free(feed->surroundings.cwd);
+        feed->surroundings.cwd = NULL;
+    } else if (count == 1 &&
+               wd_regular_try(dir_fd, RRT_INPUT_NAME, WD_LINKS_REFUSE, &feed->input_fd, &st)) {
+        feed->input_fd = -1;
+    }
+    return 0;
+}
+
 /* ---------------------------------------------------------------- the interface */
 
 static int prepare(struct rep_feed *feed, const struct rep_selection *which)
@@ -133,6 +160,8 @@ static int prepare(struct rep_feed *feed, const struct rep_selection *which)
         return err;
     err = feed_plan_make(feed->trace, which, &feed->plan);
     if (!err)
+        err = surroundings_open(feed);
+    if (!err)
         err = scan(feed);
     return err ? err : rep_feed_rewind(feed);
 }
@@ -144,6 +173,7 @@ int rep_feed_open(struct wetdbg_recording *trace, const struct rep_selection *wh
     if (!feed)
         return -ENOMEM;
     feed->trace = trace;
+    feed->input_fd = -1;
     feed->header = rrt_trace_header(trace);
     int err = prepare(feed, which);
     if (err) {
@@ -162,6 +192,9 @@ void rep_feed_close(struct rep_feed *feed)
     feed_tables_fini(&feed->tables);
     feed_plan_fini(&feed->plan);
     feed_digests_close(feed->digests);
+    free(feed->surroundings.cwd);
+    if (feed->input_fd >= 0)
+        close(feed->input_fd);
     wd_buf_fini(&feed->xstate);
     for (size_t i = 0; feed->argv && feed->argv[i]; i++)
         free(feed->argv[i]);
@@ -230,6 +263,16 @@ const struct rep_info *rep_feed_info(const struct rep_feed *feed)
 const struct rep_cpu *rep_feed_cpu(const struct rep_feed *feed)
 {
     return &feed->cpu;
+}
+
+const struct rrt_surroundings *rep_feed_surroundings(const struct rep_feed *feed)
+{
+    return &feed->surroundings;
+}
+
+int rep_feed_input(const struct rep_feed *feed)
+{
+    return feed->input_fd;
 }
 
 void rep_feed_trust(struct rep_feed *feed)

@@ -22,6 +22,7 @@
 #include "recorder/feed/feed_select.h"
 #include "recorder/rr_trace/rr_trace.h"
 #include "recorder/rr_trace/trace_processor.h"
+#include "recorder/rr_trace/trace_surroundings.h"
 
 struct rep_feed;
 
@@ -100,6 +101,16 @@ struct rep_info {
     uint8_t fatal_siginfo[RRT_SIGINFO_BYTES]; /* siginfo_t; zeros without fatal_signal */
 };
 const struct rep_info *rep_feed_info(const struct rep_feed *feed);
+
+/*
+ * When the recording was begun and, of the program with which it began, where: of others no working
+ * directory is known. Borrowed.
+ */
+const struct rrt_surroundings *rep_feed_surroundings(const struct rep_feed *feed);
+
+/* What standard input still held at the end (recorder/rr_trace/input_format.h), if it can have been
+ * read by this program alone: a descriptor of the file, which stays the feed's; or -1. */
+int rep_feed_input(const struct rep_feed *feed);
 
 /* The recorded processor: how CPUID and XGETBV have to be answered. */
 struct rep_cpu {

@@ -131,6 +131,8 @@ struct rep_feed {
     struct feed_xsave_layout recorded_layout, local_layout;
     struct wd_buf xstate; /* the last converted image */
     struct feed_digests *digests;
+    struct rrt_surroundings surroundings;
+    int input_fd; /* of what standard input still held; -1: none */
     bool is_trusted;
     bool has_ticks; /* the recorded ones mean something */
     bool saw_ticks; /* not all of them are 0 (second pass) */

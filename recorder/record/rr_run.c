@@ -24,6 +24,7 @@
 #include "recorder/record/relay.h"
 #include "recorder/record/rr_report.h"
 #include "recorder/record/sums.h"
+#include "recorder/record/surroundings.h"
 #include "recorder/record/trace_place.h"
 #include "recorder/record/trust.h"
 #include "recorder/record/which_processor.h"
@@ -307,24 +308,31 @@ int wetdbg_record(const struct wetdbg_record_options *options, char *const argv[
 {
     struct wetdbg_record_outcome found = {0};
     struct run run = {.report_write_fd = -1, .report = {.fd = -1}};
+    struct rec_surroundings surroundings;
     int status = 0, err;
 
     if (!argv[0])
         return wetdbg_fail(-WETDBG_ERR_USAGE, "no program to record was named");
     err = prepare(&run, options, argv[0]);
+    rec_surroundings_begin(&surroundings);
     if (!err)
         err = spawn_and_wait(&run, argv, &status);
     if (!err) {
         found.is_software_ticks = run.is_software;
         err = judge(&run, status, &found);
     }
-    /* Without the processor's answers a few instructions are refused; without sums (no room for
-     * them) the recording is as good as one that rr made alone; without a mark (no HOME) it counts
-     * as somebody else's. */
-    if (!err)
+    /* Without the processor's answers a few instructions are refused; without its surroundings a
+     * run that goes on differently has less to go by; without sums (no room for them) the recording
+     * is as good as one that rr made alone; without a mark (no HOME) it counts as somebody
+     * else's. */
+    if (!err) {
         rec_processor_write(found.trace_dir);
+        rec_surroundings_write(&surroundings, found.trace_dir);
+        rec_input_write(&surroundings, found.trace_dir, options->keep_input, options->quiet);
+    }
     if (!err && rec_sums_write(found.trace_dir) == 0)
         rec_mark_write(found.trace_dir);
+    rec_surroundings_fini(&surroundings);
     run_fini(&run);
     if (err)
         wetdbg_record_outcome_fini(&found);

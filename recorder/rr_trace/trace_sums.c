@@ -18,16 +18,26 @@
 
 #include "common/array.h"
 #include "common/regular.h"
+#include "recorder/rr_trace/input_format.h"
 #include "recorder/rr_trace/trace_processor.h"
+#include "recorder/rr_trace/trace_surroundings.h"
 #include <wetdbg/errors.h>
 
 #define HEAD           RRT_SUMS_NAME " 2\n"
 #define LIST_MAX_BYTES ((size_t)16 << 20)
 #define PIECE_BYTES    ((size_t)256 << 10)
 
-const char *const rrt_sums_streams[] = {"version",      "events",       "tasks",
-                                        "mmaps",        "data",         "wetdbg.digests",
-                                        "wetdbg.lines", "wetdbg.ticks", RRT_PROCESSOR_NAME};
+const char *const rrt_sums_streams[] = {"version",
+                                        "events",
+                                        "tasks",
+                                        "mmaps",
+                                        "data",
+                                        "wetdbg.digests",
+                                        "wetdbg.lines",
+                                        "wetdbg.ticks",
+                                        RRT_PROCESSOR_NAME,
+                                        RRT_SURROUNDINGS_NAME,
+                                        RRT_INPUT_NAME};
 const size_t rrt_sums_stream_count = sizeof(rrt_sums_streams) / sizeof(*rrt_sums_streams);
 const size_t rrt_sums_streams_always = 5;
 

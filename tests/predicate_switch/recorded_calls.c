@@ -99,7 +99,7 @@ static int start(struct passing *p, int64_t before)
                              .mappings = mappings,
                              .mapping_count = count,
                              .cwd = getenv("RECORDED_IN"),
-                             .disk_before = before};
+                             .disk_before_ns = before * 1000000000};
     err = mappings ? vk_history_new(&start, &p->history) : err ? err : -ENOMEM;
     free(mappings);
     if (!err)

@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "predicate_switch/run.h"
@@ -117,14 +115,11 @@ static int command_run(struct psw_session *session, struct wetdbg *wet, int argc
     return 0;
 }
 
-/* The program was recorded in this directory, and nothing has changed since the file was made. */
-static int session_open(const char *path, struct wetdbg *wet, struct psw_session **out)
+static int session_open(struct wetdbg *wet, struct psw_session **out)
 {
-    char cwd[4096];
-    struct stat st;
-    struct psw_surroundings where = {.cwd = getcwd(cwd, sizeof(cwd))};
-    if (!stat(path, &st))
-        where.disk_before = st.st_mtime;
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
+    struct psw_surroundings where = {.cwd = info->recorded_in,
+                                     .disk_before_ns = info->recorded_at_ns};
     return psw_session_open(wet, &where, out);
 }
 
@@ -139,7 +134,7 @@ int main(int argc, char **argv)
     if (!err)
         wetdbg_trust(wet);
     if (!err)
-        err = session_open(argv[1], wet, &session);
+        err = session_open(wet, &session);
     if (!err) {
         printf("session seconds=%.3f\n", wd_seconds() - start);
         err = command_run(session, wet, argc, argv);

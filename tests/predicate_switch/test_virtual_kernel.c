@@ -183,7 +183,7 @@ static void bench_start(struct bench *b, uint64_t seed, bool with_maps)
                              .cwd = b->directory,
                              .mappings = maps,
                              .mapping_count = with_maps ? maps_of(b->child, maps) : 0,
-                             .disk_before = INT64_C(1) << 40,
+                             .disk_before_ns = INT64_MAX,
                              .limits = {.memory_bytes = UINT64_C(1) << 40}};
     assert_int_equal(vk_history_new(&start, &b->history), 0);
     tell(b, SYS_getuid, 0, 0, 0);

@@ -12,6 +12,7 @@
 
 #include "common/regular.h"
 #include "recorder/insn/insn.h"
+#include "recorder/rr_trace/input_format.h"
 #include "wet/model/make_model.h"
 #include "wet/trace/records.h"
 #include <wetdbg/errors.h>
@@ -232,6 +233,23 @@ static int files_sections(const struct wet_finish *finish, struct wet_store_writ
     return err;
 }
 
+/* What standard input still held, if that is known. */
+static int input_sections(const struct wet_finish *finish, struct wet_store_writer *store)
+{
+    int fd = rep_feed_input(finish->feed), err = 0;
+    uint8_t *bytes = fd >= 0 ? malloc(WET_INPUT_PIECE) : NULL;
+    ssize_t got = 1;
+    for (uint64_t n = 0; !err && fd >= 0 && got > 0; n++) {
+        got = bytes ? pread(fd, bytes, WET_INPUT_PIECE, (off_t)(n * WET_INPUT_PIECE)) : -1;
+        err = !bytes    ? -ENOMEM
+              : got < 0 ? wetdbg_fail_errno(RRT_INPUT_NAME)
+              : got > 0 ? add(store, finish, WET_SEC_INPUT, n, bytes, (size_t)got)
+                        : 0;
+    }
+    free(bytes);
+    return err;
+}
+
 /* ---- tables ---- */
 
 static int names_section(const struct wet_finish *finish, struct wet_store_writer *store)
@@ -310,6 +328,15 @@ static void processor_put(json_t *meta, const struct rrt_processor *processor)
         json_object_set_new(meta, "lsl", json_integer((json_int_t)processor->lsl));
 }
 
+/* Puts when and where the program was recorded, as far as that is known. */
+static void surroundings_put(json_t *meta, const struct rrt_surroundings *surroundings)
+{
+    if (surroundings->began_ns > 0)
+        json_object_set_new(meta, "recorded_at", json_integer(surroundings->began_ns));
+    if (surroundings->cwd)
+        json_object_set_new(meta, "recorded_in", text(surroundings->cwd));
+}
+
 static int meta_section(const struct wet_finish *finish, struct wet_store_writer *store,
                         const struct totals *totals)
 {
@@ -352,6 +379,7 @@ static int meta_section(const struct wet_finish *finish, struct wet_store_writer
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         json_object_set_new(meta, numbers[i].key, json_integer((json_int_t)numbers[i].value));
     processor_put(meta, &rep_feed_cpu(finish->feed)->processor);
+    surroundings_put(meta, rep_feed_surroundings(finish->feed));
     char *bytes = json_dumps(meta, JSON_SORT_KEYS | JSON_ENSURE_ASCII);
     json_decref(meta);
     if (!bytes)
@@ -370,6 +398,8 @@ int wet_finish_sections(const struct wet_finish *finish, struct wet_store_writer
         err = files_sections(finish, store, totals.files);
     if (!err)
         err = names_section(finish, store);
+    if (!err)
+        err = input_sections(finish, store);
     if (!err)
         err = tables_sections(finish, store);
     if (!err)

@@ -117,6 +117,8 @@ static int meta_open(struct wetdbg *wet)
     info->syscalls = number(wet->meta, "syscalls");
     info->events = number(wet->meta, "events");
     info->places = number(wet->meta, "places");
+    info->recorded_at_ns = (int64_t)number(wet->meta, "recorded_at");
+    info->recorded_in = wet_meta_text(wet, json_object_get(wet->meta, "recorded_in"));
     wet->xcr0 = number(wet->meta, "xcr0");
     wet->processor.rdpid = number_or(wet->meta, "rdpid", AGT_PROCESSOR_UNKNOWN);
     wet->processor.lsl = number_or(wet->meta, "lsl", AGT_PROCESSOR_UNKNOWN);

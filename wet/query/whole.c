@@ -41,6 +41,26 @@ uint64_t wet_whole_processor(const struct wetdbg *wet)
     return wet->processor.rdpid == AGT_PROCESSOR_UNKNOWN ? 0 : wet->processor.rdpid;
 }
 
+bool wet_whole_is_trusted(const struct wetdbg *wet)
+{
+    return wet->is_trusted;
+}
+
+int wet_whole_input(const struct wetdbg *wet, struct rrt_input_head *head, struct wd_buf *out)
+{
+    struct wd_buf piece = {0};
+    int err = wet_store_has(wet->store, WET_SEC_INPUT, 0) ? 0 : -WETDBG_ERR_NOT_FOUND;
+    for (uint64_t n = 0; !err && wet_store_has(wet->store, WET_SEC_INPUT, n); n++) {
+        err = wet_store_read(wet->store, WET_SEC_INPUT, n, &piece);
+        if (!err)
+            err = wd_buf_append(out, piece.data, piece.size_bytes);
+    }
+    wd_buf_fini(&piece);
+    if (!err && !rrt_input_is_sound(out->data, out->size_bytes, head))
+        err = wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s: damaged input", wet_store_path(wet->store));
+    return err;
+}
+
 const char *wet_whole_name(const struct wetdbg *wet, uint64_t n)
 {
     return n < wet->name_count ? wet->names[n] : "";

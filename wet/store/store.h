@@ -38,6 +38,7 @@ enum wet_section_kind {
     WET_SEC_AMBIGUOUS,
     WET_SEC_MEMORY, /* key: from 0; of a window */
     WET_SEC_JUMPS,
+    WET_SEC_INPUT,      /* key: from 0; pieces of what standard input still held */
     WET_SEC_STATE = 32, /* key: interval, here and below */
     WET_SEC_ENTRIES,
     WET_SEC_COUNTS,

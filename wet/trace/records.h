@@ -101,4 +101,7 @@ struct wet_jump_record {
     uint64_t jump, target;
 };
 
+/* WET_SEC_INPUT: recorder/rr_trace/input_format.h, cut into pieces of so many bytes. */
+#define WET_INPUT_PIECE (8u << 20)
+
 #endif

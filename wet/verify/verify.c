@@ -36,6 +36,7 @@ static const struct {
     {WET_SEC_AMBIGUOUS, "AMBIGUOUS", true},
     {WET_SEC_MEMORY, "MEMORY", false},
     {WET_SEC_JUMPS, "JUMPS", true},
+    {WET_SEC_INPUT, "INPUT", false},
     {WET_SEC_STATE, "STATE", false},
     {WET_SEC_ENTRIES, "ENTRIES", false},
     {WET_SEC_COUNTS, "COUNTS", false},
@@ -167,7 +168,7 @@ static void keys_check(struct wet_verifier *verifier)
         else if (kind >= WET_SEC_STATE)
             end = wet_verifier_trusts(verifier, WET_SEC_INDEX) ? wet_verifier_intervals(verifier)
                                                                : end;
-        else if (kind != WET_SEC_MEMORY)
+        else if (kind != WET_SEC_MEMORY && kind != WET_SEC_INPUT)
             end = 1;
         if (key >= end)
             wet_verifier_say(verifier, kind, key, 0, "there is nothing of that number");

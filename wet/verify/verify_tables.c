@@ -7,6 +7,7 @@
 
 #include "common/page.h"
 #include "recorder/agent/agent.h"
+#include "recorder/rr_trace/input_format.h"
 #include "wet/trace/rules.h"
 #include "wet/verify/verify_priv.h"
 #include <wetdbg/errors.h>
@@ -94,6 +95,9 @@ static bool meta_check(struct wet_verifier *verifier)
         if (!is_text(json_array_get(argv, i)))
             return wet_verifier_say(verifier, kind, 0, 0, "argv[%zu] is no text", i);
     }
+    if (json_object_get(verifier->meta, "recorded_in") &&
+        !is_text(json_object_get(verifier->meta, "recorded_in")))
+        return say(verifier, kind, 0, "'recorded_in' is no text");
     if (!is_fingerprint(json_object_get(verifier->meta, "fingerprint")))
         return say(verifier, kind, 0, "'fingerprint' is not 16 digits and a blank");
     verifier->first_time = wet_verifier_meta(verifier, "first_time");
@@ -401,6 +405,34 @@ static bool jumps_check(struct wet_verifier *verifier)
     return is_sound;
 }
 
+/* ---- INPUT ---- */
+
+/* The pieces: numbered without gaps, whole but for the last, with the head in the first. */
+static bool input_check(struct wet_verifier *verifier)
+{
+    const uint32_t kind = WET_SEC_INPUT;
+    struct wd_buf bytes = {0};
+    struct rrt_input_head head;
+    bool is_sound = true, is_last = false;
+    size_t count;
+    const struct wet_section *sections = wet_store_sections(verifier->store, &count);
+    for (size_t i = 0, n = 0; is_sound && i < count; i++) {
+        if (sections[i].kind != kind)
+            continue;
+        if (sections[i].key != n || is_last)
+            is_sound = wet_verifier_say(verifier, kind, sections[i].key, 0,
+                                        "the piece before it is missing or short");
+        else if (!wet_verifier_read(verifier, kind, n, &bytes))
+            is_sound = false;
+        else if (!n && !rrt_input_is_sound(bytes.data, bytes.size_bytes, &head))
+            is_sound = say(verifier, kind, 0, "it does not begin as kept input does");
+        is_last = bytes.size_bytes != WET_INPUT_PIECE;
+        n++;
+    }
+    wd_buf_fini(&bytes);
+    return is_sound;
+}
+
 void wet_verify_tables(struct wet_verifier *verifier)
 {
     static const struct {
@@ -412,7 +444,7 @@ void wet_verify_tables(struct wet_verifier *verifier)
                 {WET_SEC_OBJECTS, objects_check}, {WET_SEC_INDEX, index_check},
                 {WET_SEC_OUTPUTS, outputs_check}, {WET_SEC_THREADS, threads_check},
                 {WET_SEC_TURNS, turns_check},     {WET_SEC_AMBIGUOUS, ambiguous_check},
-                {WET_SEC_JUMPS, jumps_check}};
+                {WET_SEC_JUMPS, jumps_check},     {WET_SEC_INPUT, input_check}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (!wet_verifier_stops(verifier) && rows[i].check(verifier))
             verifier->is_sound |= WET_SOUND(rows[i].kind);
