@@ -88,17 +88,23 @@ static int op_append(struct psw_entry *entry, const struct vk_op *op)
 }
 
 /* A new task begins where its parent's call does. */
-static int task_new_append(struct psw_live *live, struct psw_entry *entry, const struct vk_op *op)
+static struct evq_regs task_new_regs(const struct psw_live *live, const struct vk_op *op)
 {
-    struct evq_op made = evq_op_new(EVQ_OP_TASK_NEW);
-    if (op->task >= VK_TASKS_MAX || op->from >= VK_TASKS_MAX)
-        return unresolved(live, "a thread that is not there");
     struct evq_regs regs = live->tasks[op->from].regs;
     regs.r[EVQ_RAX] = 0;
     if (op->stack)
         regs.r[EVQ_RSP] = op->stack;
     if (op->has_tls)
         regs.r[EVQ_FS_BASE] = op->tls;
+    return regs;
+}
+
+static int task_new_append(struct psw_live *live, struct psw_entry *entry, const struct vk_op *op)
+{
+    struct evq_op made = evq_op_new(EVQ_OP_TASK_NEW);
+    if (op->task >= VK_TASKS_MAX || op->from >= VK_TASKS_MAX)
+        return unresolved(live, "a thread that is not there");
+    struct evq_regs regs = task_new_regs(live, op);
     made.task_new.task = op->task;
     made.task_new.tid = (uint64_t)op->tid;
     return psw_entry_op(entry, &made, &regs, sizeof(regs));
@@ -146,6 +152,17 @@ static int ends_append(struct psw_live *live, const struct vk_outcome *outcome, 
     return err;
 }
 
+/* The op by which the task that runs now begins; NULL: it was there. */
+static const struct vk_op *begin_of_task(const struct vk_outcome *outcome)
+{
+    for (size_t i = 0; i < outcome->op_count; i++) {
+        const struct vk_op *op = &outcome->ops[i];
+        if (op->kind == VK_OP_TASK_NEW && op->task == outcome->task && op->from < VK_TASKS_MAX)
+            return op;
+    }
+    return NULL;
+}
+
 /* ---- what comes of an outcome ---- */
 
 /* With what a task goes on. */
@@ -160,7 +177,12 @@ static int registers_find(struct psw_live *live, const struct vk_outcome *outcom
 {
     struct psw_waiting *waiting = &live->tasks[outcome->task];
     const struct vk_memory memory = psw_memory(live->engine);
+    const struct vk_op *begin = begin_of_task(outcome);
     const struct agt_task *task;
+    if (begin) {
+        on->regs = task_new_regs(live, begin);
+        return 0;
+    }
     if (!waiting->is_in_call) {
         int err = task_get(live, outcome->task, &task);
         if (!err)
@@ -192,6 +214,25 @@ static int xstate_append(struct psw_entry *entry, const struct wd_buf *image)
     return psw_entry_op(entry, &op, image->data, image->size_bytes);
 }
 
+/* The task that goes on begins only now: its maker's entry has the ops. */
+static int begin_append(struct psw_live *live, const struct vk_outcome *outcome, uint32_t maker,
+                        struct wd_buf *out)
+{
+    struct evq_entry head = {.kind = EVQ_OPS, .task = maker, .frame = ++live->frame};
+    struct psw_entry entry;
+    int err = psw_entry_begin(&entry, out, &head, NULL, 0);
+    if (!err)
+        err = ops_append(live, &entry, outcome);
+    if (err)
+        return err;
+    psw_entry_end(&entry);
+    head = (struct evq_entry){.kind = EVQ_OPS, .task = outcome->task, .frame = ++live->frame};
+    err = psw_entry_begin(&entry, out, &head, NULL, 0);
+    if (!err)
+        psw_entry_end(&entry);
+    return err;
+}
+
 /* The entry in which the ops happen: the end of the call that outcome->task comes back from, or one
  * of its own. */
 static int answer_append(struct psw_live *live, const struct vk_outcome *outcome,
@@ -202,7 +243,10 @@ static int answer_append(struct psw_live *live, const struct vk_outcome *outcome
                              .task = outcome->task,
                              .frame = ++live->frame,
                              .number = on->loads ? number : 0};
+    const struct vk_op *begin = begin_of_task(outcome);
     struct psw_entry entry;
+    if (begin)
+        return begin_append(live, outcome, begin->from, out);
     if (!on->loads && !outcome->op_count && outcome->task == rep_engine_running(live->engine))
         return 0;
     int err = psw_entry_begin(&entry, out, &head, NULL, 0);
@@ -425,7 +469,7 @@ static int tick(struct psw_live *live)
     return outcome_append(live, &outcome, NULL, &live->first);
 }
 
-int psw_live_next(void *arg, struct wd_buf *out)
+static int live_next(void *arg, struct wd_buf *out)
 {
     struct psw_live *live = arg;
     struct wd_buf *first = &live->first;
@@ -434,6 +478,20 @@ int psw_live_next(void *arg, struct wd_buf *out)
     int err = wd_buf_append(out, first->data, first->size_bytes);
     first->size_bytes = 0;
     return err ? err : 1;
+}
+
+static int live_taken(void *arg, const struct evq_entry *entry, uint64_t time, uint64_t ring_bytes)
+{
+    struct psw_live *live = arg;
+    (void)ring_bytes;
+    int err = live->kept ? wd_buf_append_u64(live->kept, time) : 0;
+    return err || !live->kept ? err : wd_buf_append(live->kept, entry, entry->bytes);
+}
+
+struct rep_source psw_live_source(struct psw_live *live)
+{
+    return (struct rep_source){
+        .next = live_next, .taken = live_taken, .met = live_met, .arg = live};
 }
 
 /* The registers of the calls that tasks are in where the run goes on. */
@@ -482,7 +540,7 @@ static int run_to(struct psw_live *live, const struct rep_source *source, uint64
 
 int psw_live_run(struct psw_live *live, uint64_t limit)
 {
-    struct rep_source source = {.next = psw_live_next, .met = live_met, .arg = live};
+    struct rep_source source = psw_live_source(live);
     uint64_t end = rep_engine_time(live->engine) + limit;
     enum rep_stop why = REP_STOP_TIME;
     int err = 0;

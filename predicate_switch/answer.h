@@ -17,6 +17,7 @@ struct psw_live {
     const struct wetdbg *wet;
     struct wd_buf first; /* entries that the run begins with: the change */
     struct psw_detours detours;
+    struct wd_buf *kept; /* gets each entry that is taken, as a .wet has them; NULL: nothing does */
     uint64_t frame;      /* number of the last event */
     uint64_t until;      /* time of the next tick; VK_NEVER */
     enum vk_then then;   /* why the run ended; VK_THEN_RUN: it did not */
@@ -41,8 +42,8 @@ void psw_live_fini(struct psw_live *live);
  */
 int psw_live_run(struct psw_live *live, uint64_t limit);
 
-/* A source's `next`: the entries that the run begins with, once. */
-int psw_live_next(void *arg, struct wd_buf *out);
+/* What a live run's entries come from, until psw_live_fini(). */
+struct rep_source psw_live_source(struct psw_live *live);
 
 /* The program's memory, for the virtual kernel. `engine` lives as long as that is used. */
 struct vk_memory psw_memory(struct rep_engine *engine);

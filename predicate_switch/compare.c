@@ -22,9 +22,9 @@ static bool piece_find(const struct psw_compare *compare, struct psw_cursor *cur
         const struct psw_output *output = &told->outputs[cursor->output];
         if (output->fd != cursor->fd)
             continue;
-        if (output->time >= compare->from && cursor->within < output->size)
+        if (output->ended >= compare->from && cursor->within < output->size)
             return true;
-        if (output->time < compare->from)
+        if (output->ended < compare->from)
             cursor->offset += output->size;
         cursor->within = 0;
     }
@@ -79,7 +79,7 @@ void psw_compare_end(struct psw_compare *compare)
     for (size_t i = 0; i < told->output_count && !compare->difference.is_there; i++) {
         const struct psw_output *output = &told->outputs[i];
         struct psw_cursor *cursor =
-            output->time >= compare->from && output->size ? cursor_get(compare, output->fd) : NULL;
+            output->ended >= compare->from && output->size ? cursor_get(compare, output->fd) : NULL;
         if (cursor && piece_find(compare, cursor))
             differs(compare, output->fd, cursor->offset);
     }

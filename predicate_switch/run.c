@@ -85,7 +85,8 @@ uint64_t psw_session_output(const struct psw_session *session, int fd, wetdbg_ti
     const struct psw_told *told = &session->told;
     uint64_t size = 0;
     for (size_t i = 0; i < told->output_count && told->outputs[i].time < time; i++)
-        size += told->outputs[i].fd == fd ? told->outputs[i].size : 0;
+        size +=
+            told->outputs[i].fd == fd && told->outputs[i].ended < time ? told->outputs[i].size : 0;
     return size;
 }
 
@@ -240,7 +241,8 @@ static int met_nothing(void *arg, const struct rep_met *met, struct wd_buf *out)
 /* Executes the instruction that the branch stands at, with what the live run begins with. */
 static int step(struct psw_live *live)
 {
-    struct rep_source source = {.next = psw_live_next, .met = met_nothing, .arg = live};
+    struct rep_source source = psw_live_source(live);
+    source.met = met_nothing;
     enum rep_stop why;
     return rep_engine_run(live->engine, &source, 1, true, &why);
 }
@@ -391,7 +393,8 @@ static int live_run(struct psw_session *session, struct psw_live *live,
 int psw_run(struct psw_session *session, const struct psw_change *change,
             const struct psw_settings *settings, struct psw_result *result)
 {
-    struct psw_live live = {.engine = session->engine, .wet = session->wet};
+    struct psw_live live = {
+        .engine = session->engine, .wet = session->wet, .kept = settings->entries};
     struct watching watching = {.settings = settings};
     *result = (struct psw_result){0};
     if (!change->time || change->time > wetdbg_get_info(session->wet)->last_time)

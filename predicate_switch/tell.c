@@ -14,6 +14,8 @@
 #define ZEROS_MAX     (16u << 20)
 #define STEP          (64u << 20)
 #define INFO_OFF_REG  EVQ_RSI /* where a handler finds its siginfo_t */
+#define INFO_CODE     8       /* in a siginfo_t */
+#define INFO_ADDRESS  16
 #define SYSCALL_BYTES 2
 
 struct teller {
@@ -158,7 +160,7 @@ static void writes_drop(struct teller *teller, uint32_t task)
 }
 
 /* What the run put out by the call at this time. */
-static int outputs_note(struct teller *teller)
+static int outputs_note(struct teller *teller, uint32_t task)
 {
     struct psw_told *told = teller->told;
     size_t count;
@@ -167,10 +169,10 @@ static int outputs_note(struct teller *teller)
     for (; !err && teller->output < count && outputs[teller->output].time <= now(teller);
          teller->output++) {
         const struct wetdbg_output *output = &outputs[teller->output];
-        if (output->time != now(teller))
+        if (output->time != now(teller) || !vk_history_puts_out(told->history, output->fd))
             continue;
-        told->outputs[told->output_count++] =
-            (struct psw_output){output->time, output->fd, told->bytes.size_bytes, output->size};
+        told->outputs[told->output_count++] = (struct psw_output){
+            output->time, VK_NEVER, task, output->fd, told->bytes.size_bytes, output->size};
         err = wd_buf_append_zeros(&told->bytes, output->size);
         if (!err)
             err = teller->memory.read(teller->memory.arg, output->address,
@@ -178,6 +180,19 @@ static int outputs_note(struct teller *teller)
                                       output->size);
     }
     return err;
+}
+
+/* The task's call has come back. */
+static void outputs_end(const struct teller *teller, uint32_t task)
+{
+    const struct psw_told *told = teller->told;
+    for (size_t i = told->output_count; i > 0; i--) {
+        struct psw_output *output = &told->outputs[i - 1];
+        if (output->task == task && output->ended != VK_NEVER)
+            return;
+        if (output->task == task)
+            output->ended = now(teller);
+    }
 }
 
 /* ---- mappings ---- */
@@ -254,7 +269,9 @@ static int call_begin_tell(struct teller *teller, const struct evq_entry *entry)
                                       (uint32_t)op->task_new.task, (int)op->task_new.tid);
     }
     if (!err)
-        err = outputs_note(teller);
+        err = mappings_tell(teller, entry);
+    if (!err)
+        err = outputs_note(teller, entry->task);
     return err ? err : writes_note(teller, entry);
 }
 
@@ -269,12 +286,29 @@ static int call_end_tell(struct teller *teller, const struct evq_entry *entry)
             vk_history_end(teller->told->history, entry->task, now(teller),
                            loads ? (int64_t)loads->r[EVQ_RAX] : 0, pieces, count, &teller->memory);
     teller->is_in_call[entry->task] = false;
+    outputs_end(teller, entry->task);
     writes_drop(teller, entry->task);
     free(pieces);
     return err ? err : mappings_tell(teller, entry);
 }
 
 /* ---- other events ---- */
+
+/* A siginfo_t: what the event tells of it, number, code and the 8 bytes behind, and all that a
+ * handler found, at `found`, if it was given one (SA_SIGINFO). */
+static void info_find(const struct teller *teller, const struct evq_entry *arrived, uint64_t found,
+                      uint8_t info[128])
+{
+    const int32_t head[3] = {arrived->number, 0, (int32_t)arrived->code};
+    uint8_t there[128];
+    memset(info, 0, 128);
+    memcpy(info, head, sizeof(head));
+    memcpy(info + INFO_ADDRESS, &arrived->address, sizeof(arrived->address));
+    if (found && !teller->memory.read(teller->memory.arg, found, there, sizeof(there)) &&
+        !memcmp(there, info, sizeof(int32_t)) &&
+        !memcmp(there + INFO_CODE, info + INFO_CODE, INFO_ADDRESS + 8 - INFO_CODE))
+        memcpy(info, there, sizeof(there));
+}
 
 /* A signal that has arrived, and what comes of it. */
 static int signal_tell(struct teller *teller, const struct evq_entry *entry)
@@ -284,10 +318,9 @@ static int signal_tell(struct teller *teller, const struct evq_entry *entry)
     uint8_t info[128];
     bool calls = loads && was && loads->r[EVQ_RIP] != was->r[EVQ_RIP] &&
                  loads->r[EVQ_RDI] == (uint64_t)arrived->number;
-    bool has_info = calls && !teller->memory.read(teller->memory.arg, loads->r[INFO_OFF_REG], info,
-                                                  sizeof(info));
+    info_find(teller, arrived, calls ? loads->r[INFO_OFF_REG] : 0, info);
     int err = vk_history_signal(teller->told->history, now(teller), entry->task, arrived->number,
-                                has_info ? info : NULL, arrived->kind == EVQ_FAULT, calls);
+                                info, arrived->kind == EVQ_FAULT, calls);
     arrived->kind = 0;
     return err;
 }

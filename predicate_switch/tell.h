@@ -11,16 +11,17 @@
 #include "recorder/replay/engine.h"
 #include "wet/whole.h"
 
-/* What a descriptor was given at a time: `size` bytes at `off` of psw_told.bytes. */
+/* What a descriptor was given by a call of this time: `size` bytes at `off` of psw_told.bytes. */
 struct psw_output {
-    wetdbg_time time;
+    wetdbg_time time, ended; /* when it came back; VK_NEVER */
+    uint32_t task;
     int fd;
     uint64_t off, size;
 };
 
 struct psw_told {
     struct vk_history *history; /* finished */
-    struct psw_output *outputs; /* in order of time */
+    struct psw_output *outputs; /* in order of `time` */
     size_t output_count;
     struct wd_buf bytes;
 };

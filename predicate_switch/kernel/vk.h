@@ -123,6 +123,10 @@ int vk_history_end(struct vk_history *history, uint32_t task, uint64_t when, int
                    const struct vk_piece *writes, size_t write_count,
                    const struct vk_memory *memory);
 
+/* Whether what the recording writes to a descriptor now goes out of the process, as what kernels
+ * tell of their output: not into a pipe of its own, a counter or /dev/null. */
+bool vk_history_puts_out(const struct vk_history *history, int fd);
+
 /* A task that a recorded clone made: told before the end of that call. */
 int vk_history_task_new(struct vk_history *history, uint64_t when, uint32_t parent, uint32_t task,
                         int tid);

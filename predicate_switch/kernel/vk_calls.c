@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "common/array.h"
+#include "common/bisect.h"
 
 /* ---- what goes between a call and the program's memory ---- */
 
@@ -41,6 +42,19 @@ static int log_add(struct vk_log *log, uint64_t address, const void *bytes, uint
     return 0;
 }
 
+/* What the same answer has written already is not in memory yet. */
+static void overlay(const struct vk_ops *ops, uint64_t address, uint8_t *bytes, uint64_t size)
+{
+    for (size_t i = 0; i < ops->count; i++) {
+        const struct vk_op *op = &ops->list[i];
+        uint64_t from = op->start > address ? op->start : address;
+        uint64_t op_end = op->start + op->size, end = address + size;
+        uint64_t to = op_end < end ? op_end : end;
+        if (op->kind == VK_OP_WRITE && from < to)
+            memcpy(bytes + (from - address), op->bytes + (from - op->start), to - from);
+    }
+}
+
 int vk_get(struct vk_run *run, uint64_t address, void *bytes, uint64_t size)
 {
     if (!vk_may_access(run->k, address, size, false) ||
@@ -48,6 +62,8 @@ int vk_get(struct vk_run *run, uint64_t address, void *bytes, uint64_t size)
         memset(bytes, 0, size);
         return -EFAULT;
     }
+    if (vk_is_live(run->k))
+        overlay(&run->k->ops, address, bytes, size);
     if (run->log)
         log_add(run->log, address, bytes, size);
     return 0;
@@ -155,7 +171,8 @@ size_t vk_answer_bytes(const struct vk_answer *answer, uint64_t address, void *b
     return bytes_at(answer->writes, answer->write_count, address, bytes, room);
 }
 
-/* The answer with this call's key that the recording has next, from where it went live. */
+/* The answer with this call's key that the recording has at this very time; else the one that it has
+ * next, from where it went live. */
 static const struct vk_history_call *next_call(struct vk_run *run, uint32_t key)
 {
     struct vk_kernel *k = run->k;
@@ -165,6 +182,13 @@ static const struct vk_history_call *next_call(struct vk_run *run, uint32_t key)
     uint32_t *cursor = vk_edit(&k->cursors, key);
     if (!cursor)
         return NULL;
+    const struct vk_history_call *same =
+        vk_call_at(run->h, run->call->when, run->call->task, run->call->number);
+    if (same && same->key == key) {
+        *cursor = 1 + (uint32_t)wd_bisect(0, row->count, i,
+                                          run->h->calls[row->calls[i]].call.when < same->call.when);
+        return same;
+    }
     while (*cursor < row->count && run->h->calls[row->calls[*cursor]].call.when < k->s.live_from)
         ++*cursor;
     return *cursor < row->count ? &run->h->calls[row->calls[(*cursor)++]] : NULL;
@@ -353,6 +377,7 @@ static const struct vk_call_row rows[] = {
     ONLY(mincore, A(1)),
     ONLY(mbind, A(2)),
     ONLY(get_mempolicy, ANY),
+    ONLY(set_mempolicy, A(0) | A(2)),
     ONLY(pkey_alloc, ANY),
     /* signals */
     LEARNS(rt_sigaction, rt_sigaction),
@@ -511,17 +536,71 @@ const char *vk_call_name(int32_t number, enum vk_modelled *how, const char **why
     return row->name;
 }
 
+/* ---- what only the recording knows ---- */
+
+/* Whether memory has what the recorded call read there. */
+static bool reads_the_same(struct vk_run *run, const struct vk_piece *piece)
+{
+    uint8_t *bytes = malloc(piece->size ? piece->size : 1);
+    bool is_same = bytes && !vk_get(run, piece->address, bytes, piece->size) &&
+                   !memcmp(bytes, piece->bytes, piece->size);
+    free(bytes);
+    return is_same;
+}
+
+/* The recorded call of this very time, if it asks the same: the same arguments, and the same bytes
+ * behind them. */
+static const struct vk_history_call *same_question(struct vk_run *run)
+{
+    const struct vk_history_call *call =
+        vk_call_at(run->h, run->call->when, run->call->task, run->call->number);
+    bool is_same =
+        call && call->has_ended && !memcmp(call->call.args, run->a, sizeof(call->call.args));
+    for (uint32_t i = 0; is_same && i < call->read_count; i++)
+        is_same = reads_the_same(run, &call->reads[i]);
+    return is_same ? call : NULL;
+}
+
+/* Results that come with more than what a call writes: memory, threads. */
+static bool is_more_than_writes(int32_t number)
+{
+    return number == SYS_mmap || number == SYS_mremap || number == SYS_brk || number == SYS_clone ||
+           number == SYS_clone3 || number == SYS_shmat;
+}
+
+/* What the model does not know, and the recording had: its answer, and the state that it made. */
+static int64_t answer_as_recorded(struct vk_run *run, const struct vk_call_row *row, size_t ops)
+{
+    const struct vk_history_call *call = row->fn ? same_question(run) : NULL;
+    if (!call || (call->result >= 0 && is_more_than_writes(run->call->number)))
+        return VK_UNKNOWN;
+    struct vk_answer answer = {call->result, call->call.args, call->writes, call->write_count};
+    struct vk_told told = {call->result, call->writes, call->write_count, call->ended};
+    struct vk_run again = *run;
+    again.told = &told;
+    run->has_taken = true;
+    if (row->adopt)
+        row->adopt(&again);
+    run->k->ops.count = ops;
+    return vk_give_answer(run, &answer);
+}
+
 int64_t vk_answer(struct vk_run *run)
 {
     const struct vk_call_row *row = vk_row_of(run->call->number);
     struct vk_answer next;
+    size_t ops = run->k->ops.count;
+    if (!run->told && vk_is_live(run->k) && vk_is_missing(run->h, run->call->number))
+        return -ENOSYS;
     if (!row)
         return vk_unknown(run, "is not modelled");
     int64_t result = row->fn ? row->fn(run) : vk_unknown(run, "%s", row->why);
     bool may_take = row->key && !run->told && !run->has_taken;
-    if (result != VK_UNKNOWN || !may_take || !vk_next_answer(run, &next))
+    if (result != VK_UNKNOWN)
         return result;
-    return vk_give_answer(run, &next);
+    if (may_take && vk_next_answer(run, &next))
+        return vk_give_answer(run, &next);
+    return run->told || !vk_is_live(run->k) ? result : answer_as_recorded(run, row, ops);
 }
 
 /* A recorded call did what the model did not foresee; now that it has learned, the same again. */

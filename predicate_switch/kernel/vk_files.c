@@ -535,6 +535,22 @@ int64_t vk_put_out(struct vk_run *run, uint32_t index, const uint8_t *bytes, uin
     return k->on_output && k->on_output(k->on_output_arg, &output) ? VK_STOP : 0;
 }
 
+/* Whether what is written to a descriptor goes out, so that vk_put_out() is told of it. */
+static bool goes_out(const struct vk_kernel *k, int fd)
+{
+    uint32_t index;
+    const struct vk_open *open = fd < 0 ? NULL : vk_open_of(k, (uint64_t)fd, &index);
+    if (!open || open->kind == VK_OPEN_OUTSIDE)
+        return true;
+    const char *path = open->path ? open->path->text : "";
+    return open->kind == VK_OPEN_FILE && strcmp(path, "/dev/null") && strcmp(path, "/dev/zero");
+}
+
+bool vk_history_puts_out(const struct vk_history *h, int fd)
+{
+    return !h->kernel || goes_out(h->kernel, fd);
+}
+
 static int64_t write_inode(struct vk_run *run, uint32_t index, struct transfer *t)
 {
     const struct vk_open *open = vk_row(&run->k->opens, index);

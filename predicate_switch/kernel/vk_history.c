@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 
 #include "common/array.h"
+#include "common/bisect.h"
 #include "common/hash.h"
 #include "predicate_switch/kernel/vk_calls.h"
 #include <wetdbg/errors.h>
@@ -419,10 +420,12 @@ static int begin_again(struct vk_kernel *k, struct vk_history_call *call, uint32
     struct kept kept = {call, NULL};
     struct vk_memory memory = {kept_read, &kept};
     int err = task_begins(k, call, index);
-    if (err || !call->waits)
+    if (err || !call->waits || call->is_late)
         return err;
     struct vk_run run = begin_run(k, call, NULL, &memory);
     vk_answer(&run);
+    if (vk_timed_out(call)) /* nobody woke it */
+        vk_task_edit(k, call->call.task)->futex = 0;
     return task_waits(k, &run);
 }
 
@@ -446,6 +449,52 @@ int vk_history_begin(struct vk_history *h, const struct vk_call *call,
     err = begin_first(h, made, event.index, &log, memory, &hash);
     int log_err = keep_log(made, &log);
     return err ? err : log_err ? log_err : key_call(h, hash, event.index);
+}
+
+const struct vk_history_call *vk_call_at(const struct vk_history *h, uint64_t when, uint32_t task,
+                                         int32_t number)
+{
+    size_t i = wd_bisect(0, h->event_count, at, h->events[at].when < when);
+    for (; i < h->event_count && h->events[i].when == when; i++) {
+        const struct vk_event *event = &h->events[i];
+        if (event->kind == VK_EVENT_BEGIN && event->task == task &&
+            h->calls[event->index].call.number == number)
+            return &h->calls[event->index];
+    }
+    return NULL;
+}
+
+bool vk_timed_out(const struct vk_history_call *call)
+{
+    switch (call->has_ended ? call->call.number : -1) {
+    case SYS_futex:
+        return call->result == -ETIMEDOUT;
+    case SYS_rt_sigtimedwait:
+        return call->result == -EAGAIN;
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+    case SYS_poll:
+    case SYS_ppoll:
+    case SYS_select:
+    case SYS_pselect6:
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2:
+        return !call->result;
+    default:
+        return false;
+    }
+}
+
+bool vk_is_missing(const struct vk_history *h, int64_t number)
+{
+    return number >= 0 && number < VK_CALLS_MAX && h->answered[number] == VK_ANSWERED_MISSING;
+}
+
+static void answer_note(struct vk_history *h, int64_t number, int64_t result)
+{
+    if (number >= 0 && number < VK_CALLS_MAX)
+        h->answered[number] |= result == -ENOSYS ? VK_ANSWERED_MISSING : VK_ANSWERED_OTHER;
 }
 
 static int keep_writes(struct vk_history_call *call, const struct vk_piece *writes, size_t count)
@@ -624,6 +673,30 @@ static int end_again(struct vk_kernel *k, struct vk_history_call *call)
     return 0;
 }
 
+/* A thread that is stopped where its call begins makes it when it runs again: what others did
+ * meanwhile came first. So it was if only then the call has the recorded result. */
+static int late_try(struct vk_history *h, struct vk_history_call *call,
+                    const struct vk_memory *memory, const struct vk_told *told)
+{
+    struct vk_kernel *copy;
+    char text[256];
+    if (call->call.number != SYS_futex || !call->is_left)
+        return 0;
+    if (vk_kernel_clone(h->kernel, &copy))
+        return -ENOMEM;
+    struct vk_task *task = vk_task_edit(copy, call->call.task);
+    if (task) {
+        task->futex = 0;
+        task->is_woken = task->has_waited = false;
+    }
+    struct vk_run run = told_run(copy, call, told, memory);
+    run.is_retry = false;
+    call->is_late =
+        task && vk_answer(&run) == call->result && !writes_differ(&run, memory, text, sizeof(text));
+    vk_kernel_free(copy);
+    return task ? 0 : -ENOMEM;
+}
+
 /* The same for the first time: decides. */
 static int end_first(struct vk_history *h, struct vk_history_call *call,
                      const struct vk_memory *memory)
@@ -644,6 +717,7 @@ static int end_first(struct vk_history *h, struct vk_history_call *call,
     run.log = &log;
     int64_t result = vk_answer(&run);
     call->is_adopted = !agrees(h, &run, call, result, memory);
+    int late_err = call->is_adopted ? late_try(h, call, memory, &told) : 0;
     if (!call->is_adopted)
         swap_kernels(&h->kernel, &copy);
     /* What a call learns of the file system it learns in any case. */
@@ -652,7 +726,8 @@ static int end_first(struct vk_history *h, struct vk_history_call *call,
     adopt(&run);
     vk_kernel_free(copy);
     end_on(h->kernel, call);
-    return keep_log(call, &log);
+    int err = keep_log(call, &log);
+    return err ? err : late_err;
 }
 
 int vk_history_end(struct vk_history *h, uint32_t task, uint64_t when, int64_t result,
@@ -672,6 +747,8 @@ int vk_history_end(struct vk_history *h, uint32_t task, uint64_t when, int64_t r
     call->ended = when;
     call->result = result;
     call->has_ended = true;
+    call->is_left = h->events[h->event_count - 2].task != task;
+    answer_note(h, call->call.number, result);
     h->in_call[task] = 0;
     err = keep_writes(call, writes, write_count);
     return err ? err : end_first(h, call, memory);
@@ -766,6 +843,24 @@ static int signal_on(struct vk_kernel *k, const struct vk_told_signal *told)
     return 0;
 }
 
+/* What is mapped where a thread begins is the recorder's, for that thread. `event` is one of the
+ * history's. */
+static int space_on(struct vk_kernel *k, const struct vk_event *event)
+{
+    struct vk_history *h = k->history;
+    const struct vk_told_space *space = &h->spaces[event->index];
+    const struct vk_event *before = event > h->events ? event - 1 : event;
+    if (before->kind == VK_EVENT_TASK_NEW && before->when == event->when && space->prot >= 0) {
+        struct vk_task *task = vk_task_edit(k, before->task);
+        if (!task)
+            return -ENOMEM;
+        task->area = space->start;
+        if (!h->is_finished)
+            h->area_bytes = space->size;
+    }
+    return vk_maps_told(k, space);
+}
+
 int vk_apply_event(struct vk_kernel *k, const struct vk_event *event)
 {
     struct vk_history *h = k->history;
@@ -785,7 +880,7 @@ int vk_apply_event(struct vk_kernel *k, const struct vk_event *event)
     case VK_EVENT_SIGNAL:
         return signal_on(k, &h->signals[event->index]);
     case VK_EVENT_SPACE:
-        return vk_maps_told(k, &h->spaces[event->index]);
+        return space_on(k, event);
     case VK_EVENT_COUNTER:
         k->s.counter = h->counters[event->index].value;
         k->s.counter_at = event->when;
@@ -798,7 +893,7 @@ int vk_apply_event(struct vk_kernel *k, const struct vk_event *event)
 static int event_pass(struct vk_history *h, const struct vk_event *event)
 {
     int err = event_add(h, event);
-    return err ? err : vk_apply_event(h->kernel, event);
+    return err ? err : vk_apply_event(h->kernel, &h->events[h->event_count - 1]);
 }
 
 int vk_history_task_new(struct vk_history *h, uint64_t when, uint32_t parent, uint32_t task,

@@ -271,6 +271,21 @@ static int can_run(struct step *step, uint32_t slot, bool *can)
     return err;
 }
 
+/* How long a thread may run that gets the processor now: as long as the recording had no other turn,
+ * but for a while at least. */
+static uint64_t slice_end(const struct vk_kernel *k)
+{
+    const struct vk_history *h = k->history;
+    uint64_t least = k->s.now + SLICE, turn = h->end_when;
+    for (size_t i = k->s.schedule; i < h->turn_count; i++) {
+        if (h->turns[i].when > k->s.now) {
+            turn = h->turns[i].when;
+            break;
+        }
+    }
+    return turn > least ? turn : least;
+}
+
 /* The recording's turn at this very time; VK_NONE. */
 static uint32_t turn_now(struct vk_kernel *k)
 {
@@ -356,16 +371,30 @@ static int find_runner(struct step *step, uint32_t from, uint32_t *found)
     return 0;
 }
 
+/* A thread that gets its turn as recorded, and then came back since its time was up: it is now,
+ * whatever the clock inside says. */
+static void time_is_up(struct vk_kernel *k, uint32_t slot)
+{
+    uint32_t foretold = slot < vk_count(&k->tasks) ? vk_task(k, slot)->foretold : 0;
+    const struct vk_history_call *call = foretold ? &k->history->calls[foretold - 1] : NULL;
+    bool is_now = call && vk_timed_out(call) && call->ended == k->s.now &&
+                  vk_task(k, slot)->state == VK_TASK_WAITS;
+    struct vk_task *task = is_now ? vk_task_edit(k, slot) : NULL;
+    if (task && task->has_waited)
+        task->deadline = vk_ns(k);
+}
+
 static int choose(struct step *step, uint32_t *slot)
 {
     struct vk_kernel *k = step->k;
     uint32_t running = k->s.running, turn = turn_now(k);
     bool can = false;
     if (turn != VK_NONE) {
+        time_is_up(k, turn);
         int err = can_run(step, turn, &can);
         if (err || can || k->s.has_ended) {
             *slot = turn;
-            k->s.slice_end = k->s.now + SLICE;
+            k->s.slice_end = slice_end(k);
             return err;
         }
     }
@@ -385,7 +414,7 @@ static int choose(struct step *step, uint32_t *slot)
             return err < 0 ? err
                            : end(step, VK_THEN_HANGS, "all its threads wait for what never comes");
     }
-    k->s.slice_end = k->s.now + SLICE;
+    k->s.slice_end = slice_end(k);
     return 0;
 }
 
@@ -494,7 +523,6 @@ int vk_kernel_live(struct vk_kernel *k, uint64_t when, uint32_t task, struct vk_
     k->s.now = when ? when - 1 : 0;
     k->s.mapped_at_start = k->s.mapped;
     k->s.running = task;
-    k->s.slice_end = k->s.now + SLICE;
     const struct vk_history *h = k->history;
     while (k->s.schedule < h->turn_count && h->turns[k->s.schedule].when < when)
         k->s.schedule++;
@@ -502,10 +530,12 @@ int vk_kernel_live(struct vk_kernel *k, uint64_t when, uint32_t task, struct vk_
         k->s.signals++;
     while (k->s.counters < h->counter_count && h->counters[k->s.counters].when < when)
         k->s.counters++;
+    k->s.slice_end = slice_end(k);
     for (uint32_t i = 0; i < vk_count(&k->tasks); i++) {
         struct vk_task *row = vk_task_edit(k, i);
         if (!row)
             return -ENOMEM;
+        row->foretold = row->in_call;
         if (row->state == VK_TASK_CHILD)
             row->state = VK_TASK_FREE;
         if (row->state == VK_TASK_READY && row->in_call && i != task)
@@ -543,7 +573,13 @@ int vk_call(struct vk_kernel *k, const struct vk_call *call, const struct vk_mem
     task->has_waited = task->is_woken = false;
     task->futex = 0;
     task->deadline = VK_NEVER;
-    err = attempt(&step, call->task);
+    const struct vk_history_call *recorded =
+        vk_call_at(k->history, call->when, call->task, call->number);
+    task->foretold = recorded ? 1 + (uint32_t)(recorded - k->history->calls) : 0;
+    if (recorded && recorded->is_late)
+        task->state = VK_TASK_WAITS; /* it is made when the thread has its turn */
+    else
+        err = attempt(&step, call->task);
     return err ? err : settle(&step);
 }
 
@@ -568,7 +604,7 @@ static int force(struct step *step, uint32_t slot, int number, const uint8_t inf
     }
     memcpy(pending.info, info, sizeof(pending.info));
     task->faults = true;
-    k->s.slice_end = k->s.now + SLICE; /* no other task comes between */
+    k->s.slice_end = slice_end(k); /* no other task comes between */
     if (vk_append(&k->pending, &pending))
         return -ENOMEM;
     return settle(step);

@@ -452,6 +452,17 @@ int vk_maps_told(struct vk_kernel *k, const struct vk_told_space *space)
     return vk_maps_add(k, &map);
 }
 
+uint64_t vk_maps_area(struct vk_kernel *k, uint64_t bytes)
+{
+    uint64_t at = k->s.mmap_base ? find_room(k, 0, bytes, false, 0) : 0;
+    struct vk_op *op = at ? vk_op_add(k, VK_OP_MAP, at, bytes) : NULL;
+    struct vk_map map = {.start = at, .end = at + bytes, .prot = RIGHTS, .inode = VK_NONE};
+    if (!op || vk_maps_add(k, &map))
+        return 0;
+    op->prot = RIGHTS;
+    return at;
+}
+
 int64_t vk_call_munmap(struct vk_run *run)
 {
     uint64_t start = run->a[0], size = wd_page_up(run->a[1]);

@@ -196,9 +196,11 @@ struct vk_task {
     uint64_t wait_order;
     uint64_t futex; /* that it waits at; 0: none */
     uint32_t futex_bits;
-    uint64_t done;    /* bytes that a call which waits has written */
-    uint32_t in_call; /* the history's call + 1 while one is told; 0: none */
-    int made;         /* the thread that this call has made, which has not come back; 0: none */
+    uint64_t done;     /* bytes that a call which waits has written */
+    uint32_t in_call;  /* the history's call + 1 while one is told; 0: none */
+    uint32_t foretold; /* live: the history's call + 1 that began at the same time; 0: none */
+    uint64_t area;     /* where the recorder has its own memory for it; 0: nowhere */
+    int made;          /* the thread that this call has made, which has not come back; 0: none */
     char name[16];
 };
 
@@ -346,6 +348,8 @@ struct vk_history_call {
     uint32_t key; /* VK_NONE */
     bool has_ended, is_adopted;
     bool waits;     /* the model had it wait */
+    bool is_late;   /* it was made when its thread ran again, and not before others did */
+    bool is_left;   /* other threads ran before it came back */
     bool is_thread; /* a clone that made one */
 };
 enum vk_event_kind {
@@ -394,6 +398,9 @@ struct vk_key { /* calls with equal keys, in order of time */
     uint32_t *calls;
     uint32_t count, capacity;
 };
+#define VK_CALLS_MAX        1024
+#define VK_ANSWERED_MISSING 1 /* -ENOSYS */
+#define VK_ANSWERED_OTHER   2
 struct vk_history {
     struct vk_start start;
     char *exe, *cwd;
@@ -432,7 +439,17 @@ struct vk_history {
     size_t difference_count, difference_capacity;
     struct vk_score score;
     uint32_t in_call[VK_TASKS_MAX]; /* 1 + call */
+    uint64_t area_bytes;            /* memory that the recorder maps for each thread; 0: none */
+    uint8_t answered[VK_CALLS_MAX]; /* by number of the call: VK_ANSWERED_* */
 };
+/* The recorded call that begins there; NULL: none. */
+const struct vk_history_call *vk_call_at(const struct vk_history *h, uint64_t when, uint32_t task,
+                                         int32_t number);
+/* Whether the recorded call waited, and what ended it was that its time was up. */
+bool vk_timed_out(const struct vk_history_call *call);
+/* Whether the recorded system, or its recorder, has no such call: it was asked, and always said
+ * so. */
+bool vk_is_missing(const struct vk_history *h, int64_t number);
 uint32_t vk_key_find(const struct vk_history *h, uint64_t hash);       /* VK_NONE */
 uint64_t vk_key_of(struct vk_run *run, const struct vk_call_row *row); /* 0: none */
 void vk_chunk_learn(struct vk_history *h, uint32_t outside, uint64_t start, uint64_t end);
@@ -506,6 +523,8 @@ uint64_t vk_maps_first(const struct vk_kernel *k,
                        uint64_t address); /* index: first that ends above */
 int vk_maps_cut(struct vk_kernel *k, uint64_t start, uint64_t end);
 int vk_maps_add(struct vk_kernel *k, const struct vk_map *map);
+/* The recorder's own memory for a thread: maps it, and gives its address; 0: there is no room. */
+uint64_t vk_maps_area(struct vk_kernel *k, uint64_t bytes);
 int vk_maps_told(struct vk_kernel *k, const struct vk_told_space *space);
 int64_t vk_maps_grow_stack(struct vk_run *run, uint64_t address);
 void vk_maps_start(struct vk_kernel *k);

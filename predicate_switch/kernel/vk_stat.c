@@ -750,10 +750,11 @@ int64_t vk_call_getdents64(struct vk_run *run)
     const struct vk_open *open = vk_open_of(run->k, (uint32_t)run->a[0], &index);
     if (!open)
         return -EBADF;
-    if (open->kind != VK_OPEN_FILE || !S_ISDIR(vk_inode(run->k, open->inode)->mode))
-        return open->kind == VK_OPEN_OUTSIDE ? vk_next_recorded(run) : -ENOTDIR;
-    if (vk_inode(run->k, open->inode)->is_live)
+    if (open->kind == VK_OPEN_OUTSIDE ||
+        (open->kind == VK_OPEN_FILE && vk_inode(run->k, open->inode)->is_live))
         return vk_next_recorded(run);
+    if (open->kind != VK_OPEN_FILE || !S_ISDIR(vk_inode(run->k, open->inode)->mode))
+        return -ENOTDIR;
     struct vk_answer next;
     int64_t err = list_known(run, open->inode);
     if (err)

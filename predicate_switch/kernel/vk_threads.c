@@ -62,6 +62,7 @@ static int64_t clone_thread(struct vk_run *run, const struct clone *c, uint32_t 
         return -EAGAIN;
     if (vk_extend(&k->tasks, slot + 1))
         return VK_NOMEM;
+    uint64_t area = run->h->area_bytes ? vk_maps_area(k, run->h->area_bytes) : 0;
     const struct vk_task *parent = vk_task(k, run->call->task);
     struct vk_task *child = vk_task_edit(k, slot);
     struct vk_op *op = vk_op_add(k, VK_OP_TASK_NEW, 0, 0);
@@ -75,6 +76,7 @@ static int64_t clone_thread(struct vk_run *run, const struct clone *c, uint32_t 
                               .alt_flags = 0,
                               .clear_tid = c->flags & CLONE_CHILD_CLEARTID ? c->child_tid : 0};
     memcpy(child->name, parent->name, sizeof(child->name));
+    child->area = area;
     op->task = slot;
     op->from = run->call->task;
     op->tid = tid;
@@ -173,7 +175,8 @@ static int64_t futex_wait(struct vk_run *run, uint32_t bits, bool is_absolute)
             return -EFAULT;
         if (value != (uint32_t)run->a[2])
             return -EAGAIN;
-        task->futex = run->a[0];
+        bool is_woken = !task->foretold || !vk_timed_out(&run->h->calls[task->foretold - 1]);
+        task->futex = is_woken ? run->a[0] : 0;
         task->futex_bits = bits;
         task->is_woken = false;
         task->wait_order = k->s.wait_count++;
@@ -381,7 +384,7 @@ int vk_task_end(struct vk_run *run, uint32_t slot)
     uint32_t zero = 0;
     if (!task)
         return -ENOMEM;
-    uint64_t clear = task->clear_tid, robust = task->robust;
+    uint64_t clear = task->clear_tid, robust = task->robust, area = task->area;
     int tid = task->tid;
     *task = (struct vk_task){.state = VK_TASK_FREE};
     release_robust(run, robust, tid);
@@ -390,6 +393,10 @@ int vk_task_end(struct vk_run *run, uint32_t slot)
     for (uint32_t i = vk_count(&k->pending); i-- > 0;)
         if (((const struct vk_pending *)vk_row(&k->pending, i))->task == slot)
             vk_remove(&k->pending, i, 1);
+    if (area && vk_is_live(k) &&
+        (!vk_op_add(k, VK_OP_UNMAP, area, run->h->area_bytes) ||
+         vk_maps_cut(k, area, area + run->h->area_bytes)))
+        return -ENOMEM;
     struct vk_op *op = vk_op_add(k, VK_OP_TASK_END, 0, 0);
     if (!op)
         return -ENOMEM;

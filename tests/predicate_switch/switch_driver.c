@@ -4,16 +4,22 @@
  * switch_driver FILE.wet unchanged N SEED   goes on unchanged at N times
  * switch_driver FILE.wet at TIME            goes on unchanged at that time
  * switch_driver FILE.wet switch TIME        with the condition there the other way round
+ * switch_driver FILE.wet compare TIME       goes on unchanged there: the first event that is another one
  * switch_driver FILE.wet repeat TIME N      goes on unchanged there, N times: how many a second
  *
  * A line for each run, for scripts.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/clock.h"
 #include "predicate_switch/run.h"
+#include "recorder/event/ops.h"
+#include "recorder/feed/feed.h"
+#include "wet/intervals.h"
 #include <wetdbg/errors.h>
 
 static const char *const ends[] = {"exit", "unresolved", "hangs", "stopped", "limit"};
@@ -50,6 +56,87 @@ static int repeat(struct psw_session *session, wetdbg_time time, unsigned count)
     double seconds = wd_seconds() - start;
     printf("time=%llu runs=%u seconds=%.3f a_second=%.0f\n", (unsigned long long)time, count,
            seconds, count / seconds);
+    return err;
+}
+
+/* ---- event by event ---- */
+
+struct event {
+    uint64_t time;
+    const struct evq_entry *is;
+};
+
+struct events {
+    struct event *list;
+    size_t count, capacity;
+};
+
+/* What is only how the recorder, or we, put it. */
+static int event_add(struct events *events, uint64_t time, const struct evq_entry *entry)
+{
+    bool is_call = entry->kind == EVQ_SYSCALL_ENTER || entry->kind == EVQ_SYSCALL_EXIT ||
+                   entry->kind == EVQ_TRAP || entry->kind == EVQ_TASK_EXIT ||
+                   entry->kind == EVQ_FAULT || (entry->kind == EVQ_PLACE && entry->number);
+    struct evq_entry *copy = is_call ? malloc(entry->bytes) : NULL;
+    if (!is_call)
+        return 0;
+    if (!copy || wd_grow(events->list, events->capacity, events->count + 1))
+        return -ENOMEM;
+    memcpy(copy, entry, entry->bytes);
+    events->list[events->count++] = (struct event){time, copy};
+    return 0;
+}
+
+static int recorded_add(void *arg, const struct wet_event *event)
+{
+    return event_add(arg, event->time, event->entry);
+}
+
+static void event_print(const char *which, const struct event *event)
+{
+    const struct evq_regs *loads = evq_entry_loads(event->is);
+    printf("%s time=%llu task=%u kind=%s number=%d rax=%lld\n", which,
+           (unsigned long long)event->time, event->is->task, rep_entry_kind_name(event->is->kind),
+           event->is->number, loads ? (long long)loads->r[EVQ_RAX] : 0);
+}
+
+static bool is_same_event(const struct event *a, const struct event *b)
+{
+    const struct evq_regs *x = evq_entry_loads(a->is), *y = evq_entry_loads(b->is);
+    return a->time == b->time && a->is->task == b->is->task && a->is->kind == b->is->kind &&
+           a->is->number == b->is->number && !x == !y && (!x || !memcmp(x, y, sizeof(*x)));
+}
+
+static int compare(struct psw_session *session, struct wetdbg *wet, wetdbg_time time)
+{
+    struct wd_buf kept = {0};
+    struct psw_change change = {.kind = PSW_NOTHING, .time = time};
+    struct psw_settings settings = {.entries = &kept};
+    struct psw_result result;
+    struct events recorded = {0}, live = {0};
+    int err = psw_run(session, &change, &settings, &result);
+    if (!err)
+        err = wet_each_entry(wet, recorded_add, &recorded);
+    for (size_t at = 0; !err && at < kept.size_bytes;) {
+        const struct evq_entry *entry = (const struct evq_entry *)(kept.data + at + 8);
+        uint64_t when;
+        memcpy(&when, kept.data + at, sizeof(when));
+        err = event_add(&live, when, entry);
+        at += 8 + entry->bytes;
+    }
+    size_t from = 0, i = 0;
+    while (from < recorded.count && live.count && recorded.list[from].time < live.list[0].time)
+        from++;
+    while (i < live.count && from + i < recorded.count &&
+           is_same_event(&live.list[i], &recorded.list[from + i]))
+        i++;
+    printf("end=%d reason=%s live=%zu same=%zu\n", result.end, result.reason, live.count, i);
+    for (size_t k = i > 6 ? i - 6 : 0; k < i + 4; k++) {
+        if (k < live.count)
+            event_print("live    ", &live.list[k]);
+        if (from + k < recorded.count)
+            event_print("recorded", &recorded.list[from + k]);
+    }
     return err;
 }
 
@@ -108,6 +195,8 @@ static int command_run(struct psw_session *session, struct wetdbg *wet, int argc
     else if (!strcmp(command, "unchanged"))
         return run_unchanged(session, wet, (unsigned)first,
                              argc > 4 ? strtoull(argv[4], NULL, 0) : 1);
+    else if (!strcmp(command, "compare"))
+        return compare(session, wet, first);
     else if (!strcmp(command, "repeat"))
         return repeat(session, first, argc > 4 ? (unsigned)atoi(argv[4]) : 100);
     else
