@@ -429,7 +429,7 @@ static int trap_answer(struct psw_live *live, const struct rep_met *met, struct 
     uint64_t counter = vk_counter(live->kernel, met->time);
     regs.r[EVQ_RAX] = (uint32_t)counter;
     regs.r[EVQ_RDX] = counter >> 32;
-    if (met->trap == AGT_EXIT_RDTSCP)
+    if (met->trap == AGT_EXIT_RDTSCP && !live->rdtscp_leaves_rcx)
         regs.r[EVQ_RCX] = wet_whole_processor(live->wet);
     return psw_trap(out, met->task, ++live->frame, &met->regs, &regs);
 }

@@ -15,7 +15,8 @@ struct psw_live {
     struct rep_engine *engine; /* in a branch */
     struct vk_kernel *kernel;  /* live */
     const struct wetdbg *wet;
-    struct wd_buf first; /* entries that the run begins with: the change */
+    bool rdtscp_leaves_rcx; /* struct psw_told */
+    struct wd_buf first;    /* entries that the run begins with: the change */
     struct psw_detours detours;
     struct wd_buf *kept; /* gets each entry that is taken, as a .wet has them; NULL: nothing does */
     uint64_t frame;      /* number of the last event */

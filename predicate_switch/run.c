@@ -393,8 +393,10 @@ static int live_run(struct psw_session *session, struct psw_live *live,
 int psw_run(struct psw_session *session, const struct psw_change *change,
             const struct psw_settings *settings, struct psw_result *result)
 {
-    struct psw_live live = {
-        .engine = session->engine, .wet = session->wet, .kept = settings->entries};
+    struct psw_live live = {.engine = session->engine,
+                            .wet = session->wet,
+                            .rdtscp_leaves_rcx = session->told.rdtscp_leaves_rcx,
+                            .kept = settings->entries};
     struct watching watching = {.settings = settings};
     *result = (struct psw_result){0};
     if (!change->time || change->time > wetdbg_get_info(session->wet)->last_time)

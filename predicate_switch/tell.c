@@ -325,6 +325,18 @@ static int signal_tell(struct teller *teller, const struct evq_entry *entry)
     return err;
 }
 
+/* rdtscp tells the processor's number in rcx, unless the recorder left that as it was. */
+static void rdtscp_note(struct teller *teller, const struct evq_regs *loads)
+{
+    static const uint8_t rdtscp[] = {0x0f, 0x01, 0xf9};
+    uint8_t code[sizeof(rdtscp)];
+    if (!teller->memory.read(teller->memory.arg, loads->r[EVQ_RIP] - sizeof(code), code,
+                             sizeof(code)) &&
+        !memcmp(code, rdtscp, sizeof(code)) &&
+        loads->r[EVQ_RCX] != wet_whole_processor(teller->wet))
+        teller->told->rdtscp_leaves_rcx = true;
+}
+
 static int trap_tell(struct teller *teller, const struct evq_entry *entry)
 {
     static const uint8_t cpuid[] = {0x0f, 0xa2};
@@ -336,6 +348,7 @@ static int trap_tell(struct teller *teller, const struct evq_entry *entry)
                       memcmp(code, cpuid, sizeof(code));
     if (!is_counter)
         return 0;
+    rdtscp_note(teller, loads);
     return vk_history_counter(teller->told->history, now(teller),
                               loads->r[EVQ_RDX] << 32 | (uint32_t)loads->r[EVQ_RAX]);
 }

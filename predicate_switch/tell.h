@@ -24,6 +24,7 @@ struct psw_told {
     struct psw_output *outputs; /* in order of `time` */
     size_t output_count;
     struct wd_buf bytes;
+    bool rdtscp_leaves_rcx; /* as under a recorder that gives only the counter */
 };
 
 /* Replays all of the run, on an engine that has not run yet, or was reset; it stands at the end

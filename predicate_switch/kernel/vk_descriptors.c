@@ -13,6 +13,8 @@
 
 #include "predicate_switch/kernel/vk_calls.h"
 
+#define RECORDERS_FD 900 /* rr takes higher ones */
+
 static void open_keep(void *row)
 {
     vk_text_keep(((struct vk_open *)row)->path);
@@ -407,8 +409,20 @@ void vk_adopt_dup(struct vk_run *run)
     vk_adopt_fd(run, (uint64_t)run->told->result, index, run->a[2] & O_CLOEXEC);
 }
 
+/* A descriptor that nobody opened: the recorder's, which was there from the start. */
+static void own_fd_learn(struct vk_run *run, uint32_t fd)
+{
+    uint32_t index;
+    struct vk_history *h = run->h;
+    bool is_new = run->learns && !run->told->result && fd >= RECORDERS_FD && fd < VK_FD_MAX &&
+                  !vk_open_of(run->k, fd, &index);
+    if (is_new && h->own_fd_count < sizeof(h->own_fds) / sizeof(*h->own_fds))
+        h->own_fds[h->own_fd_count++] = fd;
+}
+
 void vk_adopt_close(struct vk_run *run)
 {
+    own_fd_learn(run, (uint32_t)run->a[0]);
     vk_fd_close(run->k, (uint32_t)run->a[0]);
 }
 

@@ -86,6 +86,18 @@ static int streams_start(struct vk_kernel *k)
     return 0;
 }
 
+/* Descriptors that the recorder has in the process. */
+static int own_fds_start(struct vk_kernel *k)
+{
+    int err = 0;
+    for (uint32_t i = 0; !err && i < k->history->own_fd_count; i++) {
+        struct vk_open open = {.kind = VK_OPEN_OUTSIDE, .inode = VK_NONE, .flags = VK_NONE};
+        uint32_t index = vk_open_new(k, &open);
+        err = index == VK_NONE ? -ENOMEM : vk_fd_set(k, k->history->own_fds[i], index, true);
+    }
+    return err;
+}
+
 void vk_first_facts(struct vk_scalars *s, const struct vk_scalars *first)
 {
     s->brk = first->brk;
@@ -119,7 +131,7 @@ static int kernel_start(struct vk_kernel *k)
         (struct vk_task){.state = VK_TASK_READY, .tid = start->pid, .deadline = VK_NEVER};
     s->root = vk_inode_of_base(k, 0);
     s->cwd = s->root == VK_NONE ? VK_NONE : directory_of(k, start->cwd);
-    if (s->cwd == VK_NONE || streams_start(k))
+    if (s->cwd == VK_NONE || streams_start(k) || own_fds_start(k))
         return -ENOMEM;
     vk_maps_start(k);
     return 0;

@@ -439,6 +439,8 @@ struct vk_history {
     size_t difference_count, difference_capacity;
     struct vk_score score;
     uint32_t in_call[VK_TASKS_MAX]; /* 1 + call */
+    uint32_t own_fds[8]; /* that the recorder has in the process, as far as a call told of them */
+    uint32_t own_fd_count;
     uint64_t area_bytes;            /* memory that the recorder maps for each thread; 0: none */
     uint8_t answered[VK_CALLS_MAX]; /* by number of the call: VK_ANSWERED_* */
 };

@@ -4,7 +4,8 @@
  * switch_driver FILE.wet unchanged N SEED   goes on unchanged at N times
  * switch_driver FILE.wet at TIME            goes on unchanged at that time
  * switch_driver FILE.wet switch TIME        with the condition there the other way round
- * switch_driver FILE.wet compare TIME       goes on unchanged there: the first event that is another one
+ * switch_driver FILE.wet compare TIME [N]   goes on unchanged there, N times: the first event that is
+ *                                           another one in the last of these runs
  * switch_driver FILE.wet repeat TIME N      goes on unchanged there, N times: how many a second
  *
  * A line for each run, for scripts.
@@ -100,21 +101,45 @@ static void event_print(const char *which, const struct event *event)
            event->is->number, loads ? (long long)loads->r[EVQ_RAX] : 0);
 }
 
+/* Whether a register differs in what a program can see of it. */
+static bool register_differs(const struct evq_regs *x, const struct evq_regs *y, unsigned i)
+{
+    uint64_t seen = i == EVQ_EFLAGS ? 0xcd5 : UINT64_MAX;
+    return i != EVQ_ORIG_RAX && (x->r[i] ^ y->r[i]) & seen;
+}
+
 static bool is_same_event(const struct event *a, const struct event *b)
 {
     const struct evq_regs *x = evq_entry_loads(a->is), *y = evq_entry_loads(b->is);
-    return a->time == b->time && a->is->task == b->is->task && a->is->kind == b->is->kind &&
-           a->is->number == b->is->number && !x == !y && (!x || !memcmp(x, y, sizeof(*x)));
+    bool is_same = a->time == b->time && a->is->task == b->is->task && a->is->kind == b->is->kind &&
+                   a->is->number == b->is->number && !x == !y;
+    for (unsigned i = 0; is_same && x && i < sizeof(x->r) / sizeof(x->r[0]); i++)
+        is_same = !register_differs(x, y, i);
+    return is_same;
 }
 
-static int compare(struct psw_session *session, struct wetdbg *wet, wetdbg_time time)
+/* Registers that are other ones. */
+static void loads_differ_print(const struct event *a, const struct event *b)
+{
+    const struct evq_regs *x = evq_entry_loads(a->is), *y = evq_entry_loads(b->is);
+    for (unsigned i = 0; x && y && i < sizeof(x->r) / sizeof(x->r[0]); i++)
+        if (register_differs(x, y, i))
+            printf("register %u: live %#llx, recorded %#llx\n", i, (unsigned long long)x->r[i],
+                   (unsigned long long)y->r[i]);
+}
+
+static int compare(struct psw_session *session, struct wetdbg *wet, wetdbg_time time, unsigned runs)
 {
     struct wd_buf kept = {0};
     struct psw_change change = {.kind = PSW_NOTHING, .time = time};
     struct psw_settings settings = {.entries = &kept};
     struct psw_result result;
     struct events recorded = {0}, live = {0};
-    int err = psw_run(session, &change, &settings, &result);
+    int err = 0;
+    for (unsigned i = 0; i < runs && !err; i++) {
+        kept.size_bytes = 0;
+        err = psw_run(session, &change, &settings, &result);
+    }
     if (!err)
         err = wet_each_entry(wet, recorded_add, &recorded);
     for (size_t at = 0; !err && at < kept.size_bytes;) {
@@ -131,6 +156,8 @@ static int compare(struct psw_session *session, struct wetdbg *wet, wetdbg_time 
            is_same_event(&live.list[i], &recorded.list[from + i]))
         i++;
     printf("end=%d reason=%s live=%zu same=%zu\n", result.end, result.reason, live.count, i);
+    if (i < live.count && from + i < recorded.count)
+        loads_differ_print(&live.list[i], &recorded.list[from + i]);
     for (size_t k = i > 6 ? i - 6 : 0; k < i + 4; k++) {
         if (k < live.count)
             event_print("live    ", &live.list[k]);
@@ -196,7 +223,7 @@ static int command_run(struct psw_session *session, struct wetdbg *wet, int argc
         return run_unchanged(session, wet, (unsigned)first,
                              argc > 4 ? strtoull(argv[4], NULL, 0) : 1);
     else if (!strcmp(command, "compare"))
-        return compare(session, wet, first);
+        return compare(session, wet, first, argc > 4 ? (unsigned)atoi(argv[4]) : 1);
     else if (!strcmp(command, "repeat"))
         return repeat(session, first, argc > 4 ? (unsigned)atoi(argv[4]) : 100);
     else
