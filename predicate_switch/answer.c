@@ -2,16 +2,22 @@
 #include "predicate_switch/answer.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include "predicate_switch/entries.h"
 #include "predicate_switch/frame.h"
+#include "recorder/feed/feed.h"
 #include <wetdbg/errors.h>
 
 #define SYSCALL_BYTES 2
+#define COMM_BYTES    16
 #define CAREFUL       512 /* instructions before a time at which to stop */
 
 /* ---- memory ---- */
@@ -214,6 +220,25 @@ static int xstate_append(struct psw_entry *entry, const struct wd_buf *image)
     return psw_entry_op(entry, &op, image->data, image->size_bytes);
 }
 
+/* What a recording captures at the end of a call: where the bytes lay that it put out, and the
+ * thread's new name. */
+static int capture_append(struct psw_live *live, struct psw_entry *entry,
+                          const struct vk_outcome *outcome)
+{
+    const struct evq_regs *regs = &live->tasks[outcome->task].regs;
+    int64_t number = (int64_t)regs->r[EVQ_ORIG_RAX];
+    bool is_vector = number == SYS_writev || number == SYS_pwritev || number == SYS_pwritev2;
+    bool is_name = number == SYS_prctl && (int)regs->r[EVQ_RDI] == PR_SET_NAME;
+    uint64_t count = regs->r[EVQ_RDX] < IOV_MAX ? regs->r[EVQ_RDX] : IOV_MAX;
+    uint64_t size = is_vector ? count * sizeof(struct iovec) : is_name ? COMM_BYTES : 0;
+    uint8_t bytes[IOV_MAX * sizeof(struct iovec)];
+    struct evq_op op = evq_op_range(EVQ_OP_CAPTURE, regs->r[EVQ_RSI], size);
+    op.capture.tag = is_vector ? REP_CAPTURE_IOVEC : REP_CAPTURE_COMM;
+    if (!size || outcome->result < 0 || memory_read(live->engine, op.range.start, bytes, size))
+        return 0;
+    return psw_entry_op(entry, &op, NULL, 0);
+}
+
 /* The task that goes on begins only now: its maker's entry has the ops. */
 static int begin_append(struct psw_live *live, const struct vk_outcome *outcome, uint32_t maker,
                         struct wd_buf *out)
@@ -252,6 +277,8 @@ static int answer_append(struct psw_live *live, const struct vk_outcome *outcome
     int err = psw_entry_begin(&entry, out, &head, NULL, 0);
     if (!err)
         err = ops_append(live, &entry, outcome);
+    if (!err && on->loads && live->kept && !outcome->sigreturn)
+        err = capture_append(live, &entry, outcome);
     if (!err && on->loads && outcome->sigreturn)
         err = xstate_append(&entry, &on->xsave);
     if (!err && on->loads) {

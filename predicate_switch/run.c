@@ -25,13 +25,14 @@ struct psw_session {
     uint64_t k; /* interval whose entries come next */
     bool is_in_call[VK_TASKS_MAX];
     uint64_t frame; /* of the last event that was taken */
+    uint64_t taken; /* how many entries were */
     bool has_begun;
 };
 
 /* Nothing of the recorded run has passed. */
 static int kernel_renew(struct psw_session *session)
 {
-    session->k = session->frame = 0;
+    session->k = session->frame = session->taken = 0;
     session->has_begun = false;
     memset(session->is_in_call, 0, sizeof(session->is_in_call));
     if (session->kernel)
@@ -152,6 +153,7 @@ static int recorded_taken(void *arg, const struct evq_entry *entry, uint64_t tim
     (void)time;
     (void)ring_bytes;
     session->frame = entry->frame;
+    session->taken++;
     if (entry->kind == EVQ_SYSCALL_ENTER || entry->kind == EVQ_SYSCALL_EXIT)
         session->is_in_call[entry->task] = entry->kind == EVQ_SYSCALL_ENTER;
     else if (entry->kind == EVQ_TASK_EXIT)
@@ -323,6 +325,28 @@ static int change_make(struct psw_live *live, const struct psw_change *change)
     }
 }
 
+/* ---- the whole of a run, for a file of its own ---- */
+
+/* The entries that were taken before the branch. */
+static int entries_before(struct psw_session *session, struct wd_buf *out)
+{
+    const struct wetdbg_info *info = wetdbg_get_info(session->wet);
+    struct wd_buf entries = {0};
+    uint64_t left = session->taken;
+    int err = 0;
+    for (uint64_t k = 0; !err && left && k < info->intervals; k++) {
+        size_t at = 0;
+        entries.size_bytes = 0;
+        err = wet_whole_entries(session->wet, k, &entries);
+        for (; !err && left && at < entries.size_bytes; left--)
+            at += ((const struct evq_entry *)(entries.data + at))->bytes;
+        if (!err)
+            err = wd_buf_append(out, entries.data, at);
+    }
+    wd_buf_fini(&entries);
+    return err;
+}
+
 /* ---- a run ---- */
 
 struct watching {
@@ -405,6 +429,8 @@ int psw_run(struct psw_session *session, const struct psw_change *change,
     int err = stand_at(session, change->time);
     if (!err)
         err = vk_kernel_clone(session->kernel, &live.kernel);
+    if (!err && settings->before)
+        err = entries_before(session, settings->before);
     if (!err)
         err = rep_engine_branch(session->engine);
     if (!err) {

@@ -111,9 +111,9 @@ struct psw_settings {
     uint64_t instructions; /* at most so many behind the change; 0: 10 times the recorded run */
     vk_output_fn output;   /* told of what is put out; not 0 ends the run. NULL: nobody is */
     void *arg;
-    struct wd_buf
-        *entries; /* gets those of the run from the change on, each behind its time (struct
-                             * wet_entry_record), as it would be in a .wet; NULL */
+    /* The run's entries, or NULL: those that were taken before the change; those that were since,
+     * each behind its time (struct wet_entry_record). */
+    struct wd_buf *before, *entries;
     bool stops_at_difference;         /* PSW_STOPPED where the output differs */
     const struct psw_detour *detours; /* other ways behind the change; PSW_DETOURS_MAX at most */
     unsigned detour_count;

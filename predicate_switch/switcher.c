@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predicate_switch/kept_run.h"
 #include "recorder/insn/insn.h"
 #include "slicer/criteria/criterion.h"
 #include "wet/whole.h"
@@ -187,6 +188,7 @@ int wetdbg_switcher_open(struct wetdbg *wet, struct wetdbg_switcher **out)
     struct wetdbg_switcher *switcher = calloc(1, sizeof(*switcher));
     if (!switcher)
         return -ENOMEM;
+    switcher->wet = wet;
     struct psw_surroundings where = surroundings_find(wet, switcher);
     int err = psw_session_open(wet, &where, &switcher->session);
     if (err)
@@ -238,31 +240,64 @@ static int output_tell(void *arg, const struct vk_output *output)
     return told->err;
 }
 
-int psw_switcher_run(struct psw_session *session, const struct psw_change *change,
-                     const struct psw_settings *settings, wetdbg_switch_output_fn output, void *arg,
-                     struct wetdbg_switch_result *result)
+/* Runs on, telling of the output. */
+static int run(struct psw_session *session, const struct psw_change *change,
+               const struct psw_settings *settings, struct told *told, struct psw_result *ran)
+{
+    struct psw_settings telling = *settings;
+    telling.output = output_tell;
+    telling.arg = told;
+    int err = psw_run(session, change, &telling, ran);
+    return err ? err : told->err;
+}
+
+static void result_give(const struct psw_result *ran, struct wetdbg_switch_result *result)
 {
     static const enum wetdbg_switch_end ends[] = {[PSW_EXIT] = WETDBG_SWITCH_EXIT,
                                                   [PSW_UNRESOLVED] = WETDBG_SWITCH_UNRESOLVED,
                                                   [PSW_HANGS] = WETDBG_SWITCH_HANGS,
                                                   [PSW_STOPPED] = WETDBG_SWITCH_UNRESOLVED,
                                                   [PSW_LIMIT] = WETDBG_SWITCH_LIMIT};
+    *result = (struct wetdbg_switch_result){.end = ends[ran->end],
+                                            .wait_status = ran->status,
+                                            .instructions = ran->instructions,
+                                            .output_differs = ran->difference.is_there,
+                                            .output_fd = ran->difference.fd,
+                                            .output_offset = ran->difference.offset};
+    snprintf(result->reason, sizeof(result->reason), "%s", ran->reason);
+}
+
+int psw_switcher_run(struct psw_session *session, const struct psw_change *change,
+                     const struct psw_settings *settings, wetdbg_switch_output_fn output, void *arg,
+                     struct wetdbg_switch_result *result)
+{
     struct told told = {.fn = output, .arg = arg};
-    struct psw_settings telling = *settings;
     struct psw_result ran;
-    telling.output = output_tell;
-    telling.arg = &told;
-    int err = psw_run(session, change, &telling, &ran);
-    if (err || told.err)
-        return err ? err : told.err;
-    *result = (struct wetdbg_switch_result){.end = ends[ran.end],
-                                            .wait_status = ran.status,
-                                            .instructions = ran.instructions,
-                                            .output_differs = ran.difference.is_there,
-                                            .output_fd = ran.difference.fd,
-                                            .output_offset = ran.difference.offset};
-    snprintf(result->reason, sizeof(result->reason), "%s", ran.reason);
-    return 0;
+    int err = run(session, change, settings, &told, &ran);
+    if (!err)
+        result_give(&ran, result);
+    return err;
+}
+
+int wetdbg_switcher_keep(struct wetdbg_switcher *switcher, const struct wetdbg_change *change,
+                         uint64_t instructions, wetdbg_switch_output_fn output, void *arg,
+                         const char *change_text, const char *path,
+                         struct wetdbg_switch_result *result)
+{
+    struct told told = {.fn = output, .arg = arg};
+    struct psw_kept kept = {0};
+    const struct psw_settings settings = {
+        .instructions = instructions, .before = &kept.before, .entries = &kept.entries};
+    struct psw_write write;
+    struct psw_change inner = inner_change(change, &write);
+    struct psw_result ran;
+    int err = run(switcher->session, &inner, &settings, &told, &ran);
+    if (!err) {
+        result_give(&ran, result);
+        err = psw_kept_write(switcher->wet, &kept, &ran, change_text, change->time, path);
+    }
+    psw_kept_fini(&kept);
+    return err;
 }
 
 int wetdbg_switcher_run(struct wetdbg_switcher *switcher, const struct wetdbg_change *change,

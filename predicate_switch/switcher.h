@@ -7,6 +7,7 @@
 #include <wetdbg/switch.h>
 
 struct wetdbg_switcher {
+    struct wetdbg *wet;
     struct psw_session *session;
     char cwd[4096];
 };

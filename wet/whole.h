@@ -6,6 +6,7 @@
 #ifndef WET_WHOLE_H
 #define WET_WHOLE_H
 
+#include "recorder/feed/feed.h"
 #include "recorder/replay/engine.h"
 #include "recorder/rr_trace/input_format.h"
 #include <wetdbg/wet.h>
@@ -33,6 +34,25 @@ bool wet_whole_is_trusted(const struct wetdbg *wet);
  * -WETDBG_ERR_NOT_FOUND without a message if the file has none; -WETDBG_ERR_CORRUPT.
  */
 int wet_whole_input(const struct wetdbg *wet, struct rrt_input_head *head, struct wd_buf *out);
+
+/*
+ * A run that went on differently from the file's, by its entries, as a feed: with the file's
+ * tables, and what it mapped beyond the addresses that the file's run uses.
+ */
+struct wet_whole_run {
+    const struct wd_buf *entries; /* from the first instruction to EVQ_END; borrowed */
+    int wait_status;
+    int fatal_signal;           /* 0: none */
+    uint8_t fatal_siginfo[128]; /* siginfo_t */
+};
+struct wet_branch;
+int wet_branch_open(struct wetdbg *wet, const struct wet_whole_run *run, struct wet_branch **out);
+void wet_branch_close(struct wet_branch *branch); /* NULL is fine */
+struct rep_feed *wet_branch_feed(const struct wet_branch *branch);
+
+/* The fingerprint in META. */
+const char *wet_whole_fingerprint(const struct wetdbg *wet);
+const char *wet_whole_path(const struct wetdbg *wet);
 
 /* What name number `n` of a mapping means; "" if there is none. */
 const char *wet_whole_name(const struct wetdbg *wet, uint64_t n);

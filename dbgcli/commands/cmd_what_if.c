@@ -16,6 +16,7 @@
 
 static const struct cli_option options[] = {
     {"output", 0, "FD", "also write what the run then puts out there"},
+    {"keep", 0, "FILE.wet", "keep that run in a file of its own, to be opened and asked"},
     {0},
 };
 
@@ -172,8 +173,14 @@ static int output_take(void *arg, int fd, const void *bytes, size_t size)
     return 0;
 }
 
+/* The change in words, and where the run is kept; NULL: nowhere. */
+struct keeping {
+    const char *change, *path;
+};
+
 static int run(struct cli_session *session, const struct wetdbg_change *change,
-               struct outputs *outputs, struct wetdbg_switch_result *result)
+               const struct keeping *keeping, struct outputs *outputs,
+               struct wetdbg_switch_result *result)
 {
     int err = session->switcher ? 0 : wetdbg_switcher_open(session->wet, &session->switcher);
     if (err)
@@ -181,11 +188,16 @@ static int run(struct cli_session *session, const struct wetdbg_change *change,
     outputs->to = open_memstream(&outputs->text, &outputs->size);
     if (!outputs->to)
         cli_die();
-    err = wetdbg_switcher_run(session->switcher, change, 0, output_take, outputs, result);
+    result->end = WETDBG_SWITCH_EXIT;
+    err = keeping->path
+              ? wetdbg_switcher_keep(session->switcher, change, 0, output_take, outputs,
+                                     keeping->change, keeping->path, result)
+              : wetdbg_switcher_run(session->switcher, change, 0, output_take, outputs, result);
     fclose(outputs->to);
     if (!outputs->text)
         cli_die();
-    if (err && err != -WETDBG_ERR_NOT_FOUND) { /* it may stand anywhere */
+    if (err && err != -WETDBG_ERR_NOT_FOUND && result->end == WETDBG_SWITCH_EXIT) {
+        /* it may stand anywhere */
         wetdbg_switcher_close(session->switcher);
         session->switcher = NULL;
     }
@@ -220,7 +232,8 @@ static void print_end(struct cli_out *out, const struct wetdbg_switch_result *re
 }
 
 static void print_result(struct cli_session *session, const struct wetdbg_change *change,
-                         const struct outputs *outputs, const struct wetdbg_switch_result *result)
+                         const struct keeping *keeping, const struct outputs *outputs,
+                         const struct wetdbg_switch_result *result)
 {
     struct cli_out *out = session->out;
     print_end(out, result);
@@ -234,6 +247,11 @@ static void print_result(struct cli_session *session, const struct wetdbg_change
     else
         fprintf(out->stream, "; output is as recorded%s\n",
                 result->end == WETDBG_SWITCH_EXIT ? "" : " so far");
+    if (keeping->path) {
+        fputs("kept in ", out->stream);
+        cli_out_text(out, keeping->path);
+        fputc('\n', out->stream);
+    }
     if (outputs->fd < 0)
         return;
     fputc('"', out->stream);
@@ -242,8 +260,8 @@ static void print_result(struct cli_session *session, const struct wetdbg_change
 }
 
 static void result_to_json(struct cli_session *session, const char *text,
-                           const struct wetdbg_change *change, const struct outputs *outputs,
-                           const struct wetdbg_switch_result *result)
+                           const struct wetdbg_change *change, const struct keeping *keeping,
+                           const struct outputs *outputs, const struct wetdbg_switch_result *result)
 {
     json_t *object = cli_json_object("wetdbg.what-if/1");
     bool has_ended = result->end == WETDBG_SWITCH_EXIT;
@@ -264,9 +282,18 @@ static void result_to_json(struct cli_session *session, const char *text,
     cli_json_set(object, "unresolved", has_ended ? json_null() : cli_json_text(result->reason));
     cli_json_set(object, "instructions", cli_json_count(result->instructions));
     cli_json_set(object, "output_differs_at", differs);
+    if (keeping->path)
+        cli_json_set(object, "kept", cli_json_text(keeping->path));
     if (outputs->fd >= 0)
         cli_json_set(object, "output", cli_json_bytes(outputs->text, outputs->size));
     cli_out_json(session->out, object);
+}
+
+/* The command's words, for who opens the file that was kept. */
+static char *change_text(const struct cli_args *args)
+{
+    return args->operand_count > 1 ? cli_asprintf("%s %s", args->operands[0], args->operands[1])
+                                   : cli_strdup(args->operands[0]);
 }
 
 int cli_cmd_what_if(struct cli_repl *repl, const struct cli_args *args, const char *format)
@@ -284,11 +311,14 @@ int cli_cmd_what_if(struct cli_repl *repl, const struct cli_args *args, const ch
         return err;
     if (fd < INT32_MAX)
         outputs.fd = (int)fd;
-    err = run(session, &change, &outputs, &result);
+    char *text = change_text(args);
+    const struct keeping keeping = {.change = text, .path = cli_args_value(args, "keep")};
+    err = run(session, &change, &keeping, &outputs, &result);
     if (!err && session->out->json)
-        result_to_json(session, args->operands[0], &change, &outputs, &result);
+        result_to_json(session, args->operands[0], &change, &keeping, &outputs, &result);
     else if (!err)
-        print_result(session, &change, &outputs, &result);
+        print_result(session, &change, &keeping, &outputs, &result);
     free(outputs.text);
+    free(text);
     return err;
 }

@@ -221,6 +221,12 @@ static void print_json(struct cli_out *out, struct wetdbg *wet, double build_sec
         cli_json_set(window, "has_end", json_boolean(info->has_end));
         cli_json_set(object, "window", window);
     }
+    if (info->change) {
+        json_t *change = json_object();
+        cli_json_set(change, "change", cli_json_text(info->change));
+        cli_json_set(change, "time", cli_json_count(info->change_time));
+        cli_json_set(object, "what_if", change);
+    }
     if (build_seconds > 0)
         cli_json_set(object, "build_seconds", json_real(build_seconds));
     cli_json_set(object, "bits_per_instruction", json_real(info->bits_per_instruction));
@@ -247,6 +253,11 @@ void cli_facts_print(struct cli_out *out, struct wetdbg *wet, double build_secon
         cli_out_text(out, info->argv[i]);
     }
     putc('\n', out->stream);
+    if (info->change) {
+        fprintf(out->stream, "%-24s", "what if");
+        cli_out_text(out, info->change);
+        fprintf(out->stream, ", changed at time %" PRIu64 "\n", info->change_time);
+    }
     print_end(out, wet);
     for (size_t i = 0; i < ROW_COUNT; i++)
         fprintf(out->stream, "%-24s%" PRIu64 "\n", rows[i].label, rows[i].value);

@@ -110,6 +110,17 @@ int wetdbg_switcher_run(struct wetdbg_switcher *switcher, const struct wetdbg_ch
                         uint64_t instructions, wetdbg_switch_output_fn output, void *arg,
                         struct wetdbg_switch_result *result);
 
+/*
+ * The same, and keeps the run in a file of its own: `path` becomes a .wet that is opened and asked
+ * like that of a recording; `change_text` says in it what was changed. Only of a run that has ended
+ * (WETDBG_SWITCH_EXIT): else -WETDBG_ERR_UNSUPPORTED, and *result is true. Other errors: those of
+ * writing and of a replay.
+ */
+int wetdbg_switcher_keep(struct wetdbg_switcher *switcher, const struct wetdbg_change *change,
+                         uint64_t instructions, wetdbg_switch_output_fn output, void *arg,
+                         const char *change_text, const char *path,
+                         struct wetdbg_switch_result *result);
+
 /* ---- trials of a search ---- */
 
 enum wetdbg_right {

@@ -69,6 +69,10 @@ struct wetdbg_info {
     double bits_per_instruction; /* of the rest */
     int64_t recorded_at_ns;      /* when recording began, since 1970; 0: not known */
     const char *recorded_in;     /* the program's working directory then; NULL: not known */
+    /* What was changed in the recorded run, in words, and when: this is one that went on
+     * differently from there. NULL: it is a recorded one. */
+    const char *change;
+    wetdbg_time change_time;
 };
 
 /*

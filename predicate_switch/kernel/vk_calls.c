@@ -171,8 +171,8 @@ size_t vk_answer_bytes(const struct vk_answer *answer, uint64_t address, void *b
     return bytes_at(answer->writes, answer->write_count, address, bytes, room);
 }
 
-/* The answer with this call's key that the recording has at this very time; else the one that it has
- * next, from where it went live. */
+/* The answer with this call's key that the recording has at this very time; else the one that it
+ * has next, from where it went live. */
 static const struct vk_history_call *next_call(struct vk_run *run, uint32_t key)
 {
     struct vk_kernel *k = run->k;

@@ -271,8 +271,8 @@ static int can_run(struct step *step, uint32_t slot, bool *can)
     return err;
 }
 
-/* How long a thread may run that gets the processor now: as long as the recording had no other turn,
- * but for a while at least. */
+/* How long a thread may run that gets the processor now: as long as the recording had no other
+ * turn, but for a while at least. */
 static uint64_t slice_end(const struct vk_kernel *k)
 {
     const struct vk_history *h = k->history;

@@ -188,6 +188,10 @@ void rep_feed_close(struct rep_feed *feed)
 {
     if (!feed)
         return;
+    if (feed->run) { /* all else is borrowed */
+        free(feed);
+        return;
+    }
     feed_tasks_fini(feed);
     feed_tables_fini(&feed->tables);
     feed_plan_fini(&feed->plan);
@@ -205,6 +209,9 @@ void rep_feed_close(struct rep_feed *feed)
 
 int rep_feed_rewind(struct rep_feed *feed)
 {
+    feed->run_at = 0;
+    if (feed->run)
+        return 0;
     reset_cursor(feed);
     rrt_set_skip_data(feed->trace, true);
     return rrt_rewind(feed->trace);
@@ -223,6 +230,8 @@ int rep_feed_next(struct rep_feed *feed, struct wd_buf *out)
 {
     struct rrt_frame frame;
     size_t before = out->size_bytes;
+    if (feed->run)
+        return feed_run_next(feed, out);
     while (out->size_bytes == before && !feed->has_ended) {
         int err = next_frame(feed, &frame);
         if (err > 0)

@@ -134,6 +134,26 @@ enum rep_capture {
                               * byte or after 15 bytes; 16 bytes, fewer if memory ends before */
 };
 
+/* ---------------------------------------------------------------- runs that nobody recorded */
+
+/* A run by its entries. */
+struct rep_run {
+    struct rep_info info;
+    const struct rep_file *files; /* `fd` and `name` */
+    size_t file_count;
+    const char *const *names;
+    size_t name_count;
+    const struct rep_range *ranges;
+    size_t range_count;
+    struct rep_cpu cpu;
+    struct rrt_surroundings surroundings;
+    const struct wd_buf *entries; /* whole and checked, the last is EVQ_END */
+    bool is_trusted;
+};
+
+/* A feed of such a run, which is borrowed, with all that it names, until rep_feed_close(). */
+int rep_feed_of_run(const struct rep_run *run, struct rep_feed **out);
+
 /* ---------------------------------------------------------------- entries, whoever made them */
 
 /*

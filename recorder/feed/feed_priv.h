@@ -132,7 +132,9 @@ struct rep_feed {
     struct wd_buf xstate; /* the last converted image */
     struct feed_digests *digests;
     struct rrt_surroundings surroundings;
-    int input_fd; /* of what standard input still held; -1: none */
+    int input_fd;              /* of what standard input still held; -1: none */
+    const struct rep_run *run; /* instead of a trace, whose tables are borrowed; or NULL */
+    size_t run_at;             /* its next entry */
     bool is_trusted;
     bool has_ticks; /* the recorded ones mean something */
     bool saw_ticks; /* not all of them are 0 (second pass) */
@@ -166,6 +168,9 @@ struct feed_conv {
 int feed_plan_make(struct wetdbg_recording *trace, const struct rep_selection *which,
                    struct feed_plan *plan);
 void feed_plan_fini(struct feed_plan *plan);
+
+/* feed_made */
+int feed_run_next(struct rep_feed *feed, struct wd_buf *out); /* as rep_feed_next() */
 
 /* feed_tables */
 int feed_tables_file(struct rep_feed *feed, const struct rrt_mmap *map, uint64_t *number);

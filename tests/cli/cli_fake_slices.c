@@ -448,6 +448,18 @@ int wetdbg_switcher_run(struct wetdbg_switcher *switcher, const struct wetdbg_ch
     return output(arg, 1, "two\n", 4);
 }
 
+int wetdbg_switcher_keep(struct wetdbg_switcher *switcher, const struct wetdbg_change *change,
+                         uint64_t instructions, wetdbg_switch_output_fn output, void *arg,
+                         const char *change_text, const char *path,
+                         struct wetdbg_switch_result *result)
+{
+    int err = wetdbg_switcher_run(switcher, change, instructions, output, arg, result);
+    if (!err && result->end != WETDBG_SWITCH_EXIT)
+        err = wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "%s: '%s' did not come to its end", path,
+                          change_text);
+    return err;
+}
+
 struct wetdbg_prune {
     struct wetdbg_prune_counts counts;
     struct wetdbg_prune_line lines[4];

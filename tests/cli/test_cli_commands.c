@@ -430,6 +430,12 @@ static void slice_shows_lines_then_what_has_none(void **state)
          "it exits with status 5, 1100 instructions (recorded: 1000)\n"
          "changed at time 1001; output differs from byte 7 of descriptor 1 on\n"
          "\"two\\n\"\n"},
+        {"what-if x=5 --keep other.wet", 0,
+         "it exits with status 5, 1100 instructions (recorded: 1000)\n"
+         "changed at time 1001; output differs from byte 7 of descriptor 1 on\n"
+         "kept in other.wet\n"},
+        {"what-if main.c:11#2 switch --keep other.wet", 3,
+         "other.wet: 'main.c:11#2 switch' did not come to its end\n"},
         {"what-if x=0x1ffffffff", 2, "what-if: 0x1ffffffff does not fit into 4 bytes\n"},
         {"what-if x=five", 2, "what-if: 'five' is no number\n"},
         {"what-if main.c:11#2 switch", 0,

@@ -4,8 +4,8 @@
  * switch_driver FILE.wet unchanged N SEED   goes on unchanged at N times
  * switch_driver FILE.wet at TIME            goes on unchanged at that time
  * switch_driver FILE.wet switch TIME        with the condition there the other way round
- * switch_driver FILE.wet compare TIME [N]   goes on unchanged there, N times: the first event that is
- *                                           another one in the last of these runs
+ * switch_driver FILE.wet compare TIME [N]   goes on unchanged there, N times: the first event that
+ *                                           is another one in the last of these runs
  * switch_driver FILE.wet repeat TIME N      goes on unchanged there, N times: how many a second
  *
  * A line for each run, for scripts.

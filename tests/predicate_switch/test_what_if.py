@@ -7,13 +7,13 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "e2e"))
 import e2e  # noqa: E402
 
-SOURCE = "turncoat.c"
 MARKS = {}
-with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "guests", SOURCE)) as source:
-    for number, text in enumerate(source, 1):
-        for mark in ("ORDER", "TURN"):
-            if f"/* {mark} */" in text:
-                MARKS[mark] = f"{SOURCE}:{number}"
+for name in ("turncoat.c", "turns.c"):
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "guests", name)) as source:
+        for number, text in enumerate(source, 1):
+            for mark in ("ORDER", "TURN", "SUM"):
+                if f"/* {mark} */" in text:
+                    MARKS[mark] = f"{name}:{number}"
 
 
 def ask(bench, trace, command):
@@ -57,12 +57,47 @@ def check_harm(bench, trace, kept):
     bench.check(not os.path.exists(bench.path("touched")), "another program ran")
 
 
+def check_kept(bench, trace):
+    """The run that went on differently, as a file of its own."""
+    turn, order = MARKS["TURN"], MARKS["ORDER"]
+    kept, again, none = bench.path("kept.wet"), bench.path("again.wet"), bench.path("none.wet")
+    check(bench, trace, f"what-if {turn}#3 switch --keep {kept}", end="exit", exit=1, kept=kept)
+    run = bench.wet("verify", "--deep", kept)
+    bench.check(run.status == 0, "the kept run does not reproduce itself", run)
+    run = bench.wet("open", kept, "--batch", "--json", "-e", "output 1", "-e", "slice output:1:0", "-e", "info")
+    output, made, info = (3 * [{}] + run.objects())[-3:]
+    bench.check([piece.get("text") for piece in output.get("writes", [])] == ["4 big\n"], "its output", run)
+    line = int(turn.split(":")[1])
+    bench.check(any(row.get("line") == line for row in made.get("lines", [])), "its slice", run)
+    bench.check(info.get("what_if", {}).get("change") == f"{turn}#3 switch", "what it is", run)
+    # A run of a run: back to what was recorded.
+    run = bench.wet("open", kept, "--batch", "--json", "-e", f"what-if {turn}#3 switch --output 1 --keep {again}")
+    answer = ([{}] + run.objects())[-1]
+    bench.check(answer.get("output") == "3 big\n" and answer.get("exit") == 0, "back again", run)
+    bench.check(bench.wet("verify", "--deep", again).status == 0, "a kept run of a kept run")
+    # What does not come to its end is not kept.
+    check(bench, trace, f"what-if order=3@{order} --keep {none}", schema="wetdbg.error/1")
+    bench.check(not os.path.exists(none), "a run without an end was kept")
+    check(bench, trace, f"what-if {turn}#3 switch --keep {bench.path('no', 'such')}", schema="wetdbg.error/1")
+
+
+def check_kept_threads(bench):
+    """A run of threads."""
+    trace, kept = bench.record("turns", f"{bench.build}/tests/switch/switch_turns"), bench.path("turns.wet")
+    check(bench, trace, f"what-if sum=7@{MARKS['SUM']}#5 --keep {kept}", end="exit", exit=0,
+          output_differs_at={"fd": 1, "offset": 12})
+    run = bench.wet("verify", "--deep", kept)
+    bench.check(run.status == 0, "threads: the kept run does not reproduce itself", run)
+
+
 def test(bench, _):
     kept = bench.path("kept")
     with open(kept, "w") as file:
         file.write("as it was\n")
     trace = bench.record("turncoat", f"{bench.build}/tests/predicate_switch/switch_turncoat", "kept")
     check_switches(bench, trace)
+    check_kept(bench, trace)
+    check_kept_threads(bench)
     check_harm(bench, trace, kept)
 
 

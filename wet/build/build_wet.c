@@ -250,6 +250,7 @@ static int run_and_write(struct wet_builder *builder, struct wet_unfinished *unf
                                 .signal_time = builder->signal_time,
                                 .threads = &builder->threads,
                                 .fingerprint = builder->options->fingerprint,
+                                .branch = builder->options->branch,
                                 .level = wet_builder_level(builder->options)};
     return wet_finish_sections(&finish, unfinished->store, result);
 }

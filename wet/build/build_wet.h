@@ -21,13 +21,22 @@ struct wet_moment {
     uint64_t value;
 };
 
+/* The run is one that went on differently from that of another .wet. */
+struct wet_branch_of {
+    const char *path;        /* of that file: what it holds of the disk is taken over */
+    const char *fingerprint; /* its own */
+    const char *change;      /* in words */
+    uint64_t time;           /* at which it was made */
+};
+
 struct wet_build_options {
     const char *fingerprint; /* identifies recording and process; kept in the file */
     /* What only those know who may have begun an unfinished file that this build goes on with:
      * another one is not read. NULL: everybody knows. Kept in the journal only. */
     const char *maker;
-    int level;                      /* effort of compression, wet/store/codec.h; 0: default */
-    uint64_t interval_instructions; /* after so many an interval ends; 0: 4 Mi */
+    const struct wet_branch_of *branch; /* NULL: a recorded run */
+    int level;                          /* effort of compression, wet/store/codec.h; 0: default */
+    uint64_t interval_instructions;     /* after so many an interval ends; 0: 4 Mi */
     /*
      * The part of the run to build; NONE: its start, its end. It ends at the first place from `to`
      * on where stopping is possible, some instructions later at most.

@@ -233,6 +233,55 @@ static int files_sections(const struct wet_finish *finish, struct wet_store_writ
     return err;
 }
 
+/* ---- a run that left another one ---- */
+
+static bool is_taken_over(uint32_t kind)
+{
+    return kind == WET_SEC_FILES || kind == WET_SEC_FILE_DATA || kind == WET_SEC_DEBUG ||
+           kind == WET_SEC_ALT || kind == WET_SEC_INPUT;
+}
+
+/* Where the contents of files come from, as that file's META has it. */
+static int origins_take(const struct wet_store *from, json_t *origins)
+{
+    struct wd_buf bytes = {0};
+    int err = wet_store_read(from, WET_SEC_META, 0, &bytes);
+    json_t *meta =
+        err ? NULL : json_loadb((const char *)bytes.data, bytes.size_bytes, JSON_ALLOW_NUL, NULL);
+    const json_t *files = json_object_get(meta, "files");
+    if (json_is_array(files))
+        json_array_extend(origins, (json_t *)files);
+    json_decref(meta);
+    wd_buf_fini(&bytes);
+    return err;
+}
+
+/* What the other file holds of the disk, and of standard input. */
+static int sections_take_over(const struct wet_finish *finish, struct wet_store_writer *store,
+                              json_t *origins)
+{
+    struct wet_store *from;
+    struct wd_buf bytes = {0};
+    size_t count;
+    int err = wet_store_open(finish->branch->path, &from);
+    if (err)
+        return err;
+    const struct wet_section *sections = wet_store_sections(from, &count);
+    for (size_t i = 0; !err && i < count; i++) {
+        if (!is_taken_over(sections[i].kind))
+            continue;
+        err = wet_store_read(from, sections[i].kind, sections[i].key, &bytes);
+        if (!err)
+            err =
+                add(store, finish, sections[i].kind, sections[i].key, bytes.data, bytes.size_bytes);
+    }
+    if (!err)
+        err = origins_take(from, origins);
+    wd_buf_fini(&bytes);
+    wet_store_close(from);
+    return err;
+}
+
 /* What standard input still held, if that is known. */
 static int input_sections(const struct wet_finish *finish, struct wet_store_writer *store)
 {
@@ -337,6 +386,15 @@ static void surroundings_put(json_t *meta, const struct rrt_surroundings *surrou
         json_object_set_new(meta, "recorded_in", text(surroundings->cwd));
 }
 
+static void branch_put(json_t *meta, const struct wet_branch_of *branch)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "of", text(branch->fingerprint));
+    json_object_set_new(object, "change", text(branch->change));
+    json_object_set_new(object, "time", json_integer((json_int_t)branch->time));
+    json_object_set_new(meta, "branch", object);
+}
+
 static int meta_section(const struct wet_finish *finish, struct wet_store_writer *store,
                         const struct totals *totals)
 {
@@ -379,6 +437,8 @@ static int meta_section(const struct wet_finish *finish, struct wet_store_writer
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         json_object_set_new(meta, numbers[i].key, json_integer((json_int_t)numbers[i].value));
     processor_put(meta, &rep_feed_cpu(finish->feed)->processor);
+    if (finish->branch)
+        branch_put(meta, finish->branch);
     surroundings_put(meta, rep_feed_surroundings(finish->feed));
     char *bytes = json_dumps(meta, JSON_SORT_KEYS | JSON_ENSURE_ASCII);
     json_decref(meta);
@@ -394,12 +454,14 @@ int wet_finish_sections(const struct wet_finish *finish, struct wet_store_writer
 {
     struct totals totals = {.files = json_array()};
     int err = nodes_section(finish, store, &totals);
-    if (!err)
+    if (!err && finish->branch)
+        err = sections_take_over(finish, store, totals.files);
+    else if (!err)
         err = files_sections(finish, store, totals.files);
+    if (!err && !finish->branch)
+        err = input_sections(finish, store);
     if (!err)
         err = names_section(finish, store);
-    if (!err)
-        err = input_sections(finish, store);
     if (!err)
         err = tables_sections(finish, store);
     if (!err)

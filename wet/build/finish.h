@@ -20,6 +20,7 @@ struct wet_finish {
     const struct wd_buf *index; /* struct wet_index_record */
     const struct wd_buf *jumps; /* struct wet_jump_record, sorted */
     const char *fingerprint;
+    const struct wet_branch_of *branch; /* NULL: none */
     uint64_t first_time, last_time, entries;
     bool has_end; /* it goes on to the run's end */
     uint64_t signal_time;

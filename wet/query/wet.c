@@ -118,6 +118,9 @@ static int meta_open(struct wetdbg *wet)
     info->events = number(wet->meta, "events");
     info->places = number(wet->meta, "places");
     info->recorded_at_ns = (int64_t)number(wet->meta, "recorded_at");
+    const json_t *branch = json_object_get(wet->meta, "branch");
+    info->change = wet_meta_text(wet, json_object_get(branch, "change"));
+    info->change_time = number(branch, "time");
     info->recorded_in = wet_meta_text(wet, json_object_get(wet->meta, "recorded_in"));
     wet->xcr0 = number(wet->meta, "xcr0");
     wet->processor.rdpid = number_or(wet->meta, "rdpid", AGT_PROCESSOR_UNKNOWN);

@@ -61,6 +61,17 @@ int wet_whole_input(const struct wetdbg *wet, struct rrt_input_head *head, struc
     return err;
 }
 
+const char *wet_whole_fingerprint(const struct wetdbg *wet)
+{
+    const char *text = json_string_value(json_object_get(wet->meta, "fingerprint"));
+    return text ? text : "";
+}
+
+const char *wet_whole_path(const struct wetdbg *wet)
+{
+    return wet_store_path(wet->store);
+}
+
 const char *wet_whole_name(const struct wetdbg *wet, uint64_t n)
 {
     return n < wet->name_count ? wet->names[n] : "";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Threads that take turns: a mutex, a condition with and without a timeout, memory of their own, and
- * an end of each that somebody waits for. */
+/* Threads that take turns: a mutex, a condition with and without a timeout, memory of their own,
+ * and an end of each that somebody waits for. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void *work(void *arg)
         pthread_mutex_lock(&lock);
         while (turn % THREADS != me)
             pthread_cond_wait(&changed, &lock);
-        sum = sum * 31 + own[me];
+        sum = sum * 31 + own[me]; /* SUM */
         turn++;
         pthread_cond_broadcast(&changed);
         pthread_mutex_unlock(&lock);
