@@ -466,9 +466,11 @@ static int live_met(void *arg, const struct rep_met *met, struct wd_buf *out)
     struct psw_live *live = arg;
     if (psw_detours_met(&live->detours, met))
         return psw_detours_answer(&live->detours, met, &live->frame, out);
-    return met->kind == EVQ_SYSCALL_ENTER ? call_answer(live, met, out)
-           : met->kind == EVQ_TRAP        ? trap_answer(live, met, out)
-                                          : fault_answer(live, met, out);
+    int err = met->kind == EVQ_SYSCALL_ENTER ? call_answer(live, met, out)
+              : met->kind == EVQ_TRAP        ? trap_answer(live, met, out)
+                                             : fault_answer(live, met, out);
+    rep_engine_shorten(live->engine, live->until); /* a timer may have been set */
+    return err;
 }
 
 /* ---- what comes by itself ---- */

@@ -109,8 +109,15 @@ static int appended_check(struct rep_engine *engine)
     return err;
 }
 
+void rep_engine_shorten(struct rep_engine *engine, uint64_t time)
+{
+    uint64_t now = rep_engine_time(engine), goal = time > now ? time : now;
+    engine->run_goal = goal < engine->run_goal ? goal : engine->run_goal;
+}
+
 int rep_on_met(struct rep_engine *engine)
 {
+    uint64_t goal = engine->run_goal;
     const struct rep_source *source = engine->source;
     int err = rep_log_drain(engine);
     const struct rep_turn *turn = &engine->host.turn;
@@ -124,6 +131,8 @@ int rep_on_met(struct rep_engine *engine)
     err = source->met(source->arg, &met, &engine->spare);
     if (!err)
         err = appended_check(engine);
+    if (!err && engine->run_goal != goal)
+        err = rep_limit_plan(engine);
     return err ? err : rep_batch_give(engine);
 }
 
