@@ -607,6 +607,46 @@ static int64_t watch_change(struct vk_run *run, struct vk_watch *new, uint32_t o
     }
 }
 
+#define EPOLL_NESTS 4 /* as in Linux */
+
+/* How many epolls deep those go that this one watches; more than EPOLL_NESTS if `above` is one of
+ * them. */
+static unsigned nests_below(const struct vk_kernel *k, uint32_t epoll, uint32_t above,
+                            unsigned depth)
+{
+    unsigned most = 0;
+    for (uint32_t i = 0; i < vk_count(&k->watches) && most <= EPOLL_NESTS; i++) {
+        const struct vk_watch *watch = vk_row(&k->watches, i);
+        const struct vk_open *open = vk_row(&k->opens, watch->open);
+        if (watch->epoll != epoll || open->kind != VK_OPEN_EPOLL)
+            continue;
+        if (watch->open == above || depth > EPOLL_NESTS)
+            return EPOLL_NESTS + 1;
+        unsigned below = 1 + nests_below(k, watch->open, above, depth + 1);
+        most = below > most ? below : most;
+    }
+    return most;
+}
+
+/* How many epolls deep those go that watch this one. */
+static unsigned nests_above(const struct vk_kernel *k, uint32_t epoll, unsigned depth)
+{
+    unsigned most = 0;
+    for (uint32_t i = 0; i < vk_count(&k->watches) && depth <= EPOLL_NESTS; i++) {
+        const struct vk_watch *watch = vk_row(&k->watches, i);
+        unsigned above = watch->open == epoll ? 1 + nests_above(k, watch->epoll, depth + 1) : 0;
+        most = above > most ? above : most;
+    }
+    return most;
+}
+
+/* An epoll that watches epolls must neither watch itself, nor go too deep. */
+static bool is_loop(const struct vk_kernel *k, uint32_t epoll, uint32_t target)
+{
+    unsigned below = nests_below(k, target, epoll, 0);
+    return below > EPOLL_NESTS || below + 1 + nests_above(k, epoll, 0) > EPOLL_NESTS;
+}
+
 int64_t vk_call_epoll_ctl(struct vk_run *run)
 {
     struct vk_kernel *k = run->k;
@@ -624,6 +664,8 @@ int64_t vk_call_epoll_ctl(struct vk_run *run)
         return -EPERM;
     if (open->kind != VK_OPEN_EPOLL || epoll == target)
         return -EINVAL;
+    if (run->a[1] == EPOLL_CTL_ADD && to->kind == VK_OPEN_EPOLL && is_loop(k, epoll, target))
+        return -ELOOP;
     struct vk_watch new = {.epoll = epoll,
                            .open = target,
                            .fd = (int)run->a[2],
@@ -639,31 +681,64 @@ static bool is_told(const struct vk_kernel *k, const struct vk_watch *watch, uin
     return watch->events & EPOLLET && watch->stamp == k->s.stamp + 1 && !(ready & ~watch->last);
 }
 
-static int64_t epoll_once(struct vk_run *run, uint32_t epoll, struct epoll_event *events,
-                          uint64_t room)
+/* Who is ready takes his place behind those that were already, and who is not loses his. */
+static int64_t epoll_line_up(struct vk_run *run, uint32_t epoll)
 {
     struct vk_kernel *k = run->k;
-    int64_t found = 0;
-    for (uint32_t i = 0; i < vk_count(&k->watches) && (uint64_t)found < room; i++) {
+    for (uint32_t i = 0; i < vk_count(&k->watches); i++) {
         const struct vk_watch *watch = vk_row(&k->watches, i);
         if (watch->epoll != epoll)
             continue;
         uint32_t ready = vk_ready(k, watch->open);
         if (ready & VK_READY_UNKNOWN)
             return vk_unknown(run, "whether descriptor %d is ready", watch->fd);
-        ready &= watch->events;
-        if (!ready || is_told(k, watch, ready))
+        bool is_there = ready & watch->events && !is_told(k, watch, ready & watch->events);
+        if (is_there == (watch->order != 0))
             continue;
-        events[found++] = (struct epoll_event){.events = ready, .data = {.u64 = watch->data}};
-        if (watch->events & (EPOLLET | EPOLLONESHOT)) {
-            struct vk_watch *row = vk_edit(&k->watches, i);
-            if (!row)
-                return VK_NOMEM;
-            row->last = ready;
-            row->stamp = k->s.stamp + 1;
-            if (row->events & EPOLLONESHOT)
-                row->events = 0; /* until it is set again */
-        }
+        struct vk_watch *row = vk_edit(&k->watches, i);
+        if (!row)
+            return VK_NOMEM;
+        row->order = is_there ? ++k->s.wait_count : 0;
+    }
+    return 0;
+}
+
+/* The first in the line that came no later than `last`; VK_NONE. */
+static uint32_t epoll_first(const struct vk_kernel *k, uint32_t epoll, uint64_t last)
+{
+    uint32_t first = VK_NONE;
+    for (uint32_t i = 0; i < vk_count(&k->watches); i++) {
+        const struct vk_watch *watch = vk_row(&k->watches, i);
+        if (watch->epoll != epoll || !watch->order || watch->order > last)
+            continue;
+        if (first == VK_NONE ||
+            watch->order < ((const struct vk_watch *)vk_row(&k->watches, first))->order)
+            first = i;
+    }
+    return first;
+}
+
+/* Tells of those at the head of the line; who is still ready then goes to its end. */
+static int64_t epoll_once(struct vk_run *run, uint32_t epoll, struct epoll_event *events,
+                          uint64_t room)
+{
+    struct vk_kernel *k = run->k;
+    int64_t found = epoll_line_up(run, epoll);
+    uint64_t last = k->s.wait_count;
+    while (found >= 0 && (uint64_t)found < room) {
+        uint32_t i = epoll_first(k, epoll, last);
+        struct vk_watch *row = i == VK_NONE ? NULL : vk_edit(&k->watches, i);
+        if (!row)
+            return i == VK_NONE ? found : VK_NOMEM;
+        uint32_t ready = vk_ready(k, row->open) & row->events;
+        events[found++] = (struct epoll_event){.events = ready, .data = {.u64 = row->data}};
+        row->order = row->events & (EPOLLET | EPOLLONESHOT) ? 0 : ++k->s.wait_count;
+        if (row->order)
+            continue;
+        row->last = ready;
+        row->stamp = k->s.stamp + 1;
+        if (row->events & EPOLLONESHOT)
+            row->events = 0; /* until it is set again */
     }
     return found;
 }

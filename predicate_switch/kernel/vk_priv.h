@@ -132,7 +132,8 @@ struct vk_watch {   /* of an epoll */
     int fd;
     uint32_t events;
     uint64_t data;
-    uint32_t last; /* what was ready when it was last told, for EPOLLET */
+    uint64_t order; /* among those that are ready: first come, first told; 0: it is not */
+    uint32_t last;  /* what was ready when it was last told, for EPOLLET */
     uint64_t stamp;
 };
 

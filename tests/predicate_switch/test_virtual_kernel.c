@@ -450,6 +450,7 @@ static void step_bytes(struct bench *b)
 
 static void test_files(void **state)
 {
+    uint64_t calls = 0, unresolved = 0;
     (void)state;
     for (uint64_t seed = 1; seed <= 6; seed++) {
         struct bench b;
@@ -469,9 +470,12 @@ static void test_files(void **state)
                 break;
             }
         }
-        assert_true(b.unresolved * 50 < b.calls); /* holes (SEEK_DATA), for one */
+        calls += b.calls;
+        unresolved += b.unresolved;
         bench_end(&b);
     }
+    /* What each file system does in its own way: holes (SEEK_DATA), positions in directories. */
+    assert_true(unresolved * 100 < calls);
 }
 
 /* ---- pipes and what is ready ---- */
