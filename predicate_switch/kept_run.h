@@ -13,9 +13,9 @@ void psw_kept_fini(struct psw_kept *kept);
 
 /*
  * Writes FILE.wet `path` of a run that has ended (PSW_EXIT), which was made from the one in `wet`
- * by a change at `time`; `change` says in words which. That all of it comes out again as it was, time
- * by time, is checked as in any replay. Errors are those of wet_build(); -WETDBG_ERR_UNSUPPORTED if
- * the run did not end.
+ * by a change at `time`; `change` says in words which. That all of it comes out again as it was,
+ * time by time, is checked as in any replay. Errors are those of wet_build();
+ * -WETDBG_ERR_UNSUPPORTED if the run did not end.
  */
 int psw_kept_write(struct wetdbg *wet, const struct psw_kept *kept, const struct psw_result *result,
                    const char *change, wetdbg_time time, const char *path);

@@ -109,8 +109,8 @@ enum rep_stop {
 int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, uint64_t limit,
                    bool exact, enum rep_stop *why);
 
-/* From a source's `met`: the run that is under way ends for its limit at this time, if that would be
- * later. */
+/* From a source's `met`: the run that is under way ends for its limit at this time, if that would
+ * be later. */
 void rep_engine_shorten(struct rep_engine *engine, uint64_t time);
 
 /* Instructions executed since the start or the last reset; entries taken. */
