@@ -293,7 +293,7 @@ static int prune(struct cli_switching *self, const struct wetdbg_criterion *cons
                  size_t count)
 {
     struct wetdbg_prune_options how = {.right = right, .right_count = count};
-    int err = wetdbg_profile_make(self->session->wet, NULL, NULL, &self->profile);
+    int err = wetdbg_profile_make(self->session->wet, 0, 0, NULL, NULL, &self->profile);
 
     how.profile = self->profile;
     if (!err)

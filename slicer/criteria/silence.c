@@ -209,8 +209,8 @@ static bool reads_stderr(const struct search *search, const struct ins_info *inf
     return false;
 }
 
-/* Whether an instruction loads a constant that is an address as lea has it, relative to rip, or mov;
- * who takes a function's address has it called. */
+/* Whether an instruction loads a constant that is an address as lea has it, relative to rip, or
+ * mov; who takes a function's address has it called. */
 static bool takes_address(const uint8_t *code, size_t size, uint64_t end, uint64_t *address)
 {
     int32_t distance;

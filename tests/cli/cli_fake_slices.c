@@ -479,9 +479,8 @@ int wetdbg_prune(const struct wetdbg_slice *slice, const struct wetdbg_prune_opt
                                                   .right_bytes = 4,
                                                   .known = 20 + options->good_count};
     for (unsigned i = 0; i < 4; i++)
-        (*out)->lines[i] = (struct wetdbg_prune_line){&lines[i], confidences[i],
-                                                      i == 3 ? 0 : lines[i].instances - i,
-                                                      lines[i].instances};
+        (*out)->lines[i] = (struct wetdbg_prune_line){
+            &lines[i], confidences[i], i == 3 ? 0 : lines[i].instances - i, lines[i].instances};
     return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is read from the output of test programs: a row for each framework and manner, and texts that
- * end anywhere. */
+/* What is read from the output of test programs: a row for each framework and manner, and texts
+ * that end anywhere. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -83,7 +83,7 @@ def check_kept(bench, trace):
 
 def check_kept_threads(bench):
     """A run of threads."""
-    trace, kept = bench.record("turns", f"{bench.build}/tests/switch/switch_turns"), bench.path("turns.wet")
+    trace, kept = bench.record("turns", f"{bench.build}/tests/predicate_switch/switch_turns"), bench.path("turns.wet")
     check(bench, trace, f"what-if sum=7@{MARKS['SUM']}#5 --keep {kept}", end="exit", exit=0,
           output_differs_at={"fd": 1, "offset": 12})
     run = bench.wet("verify", "--deep", kept)

@@ -235,7 +235,8 @@ static int module_add(struct wetdbg *wet, uint64_t n)
     return err == -EEXIST ? 0 : err;
 }
 
-/* Whether an object of the run, of which no file is known, begins where a part of a module would. */
+/* Whether an object of the run, of which no file is known, holds all that a part of a module
+ * would. */
 static bool is_unnamed(void *arg, uint64_t start, uint64_t size_bytes)
 {
     const struct wetdbg *wet = arg;
