@@ -441,9 +441,10 @@ int psw_run(struct psw_session *session, const struct psw_change *change,
         int end = rep_engine_branch_end(session->engine);
         err = err ? err : end;
     }
-    if (result->end == PSW_EXIT)
+    bool has_exited = !err && result->end == PSW_EXIT;
+    if (has_exited)
         psw_compare_end(&watching.compare);
-    if (result->end == PSW_EXIT && settings->ended)
+    if (has_exited && settings->ended)
         settings->ended(settings->arg, live.kernel);
     result->difference = watching.compare.difference;
     result->outputs = watching.outputs;
