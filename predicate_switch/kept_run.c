@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <xxhash.h>
 
@@ -81,6 +82,14 @@ static int branch_write(struct wetdbg *wet, const struct wet_whole_run *run, con
     return err;
 }
 
+/* Whether a path leads to the file that is open, whose place the kept run would take. */
+static bool is_own_file(const struct wetdbg *wet, const char *path)
+{
+    struct stat own, there;
+    return stat(wet_whole_path(wet), &own) == 0 && stat(path, &there) == 0 &&
+           own.st_dev == there.st_dev && own.st_ino == there.st_ino;
+}
+
 int psw_kept_write(struct wetdbg *wet, const struct psw_kept *kept, const struct psw_result *result,
                    const char *change, wetdbg_time time, const char *path)
 {
@@ -91,6 +100,10 @@ int psw_kept_write(struct wetdbg *wet, const struct psw_kept *kept, const struct
         return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
                            "%s: the run did not come to its end (%s), so it is not kept", path,
                            result->reason);
+    if (is_own_file(wet, path))
+        return wetdbg_fail(-WETDBG_ERR_USAGE,
+                           "%s is the file that is open: a run that is kept needs another one",
+                           path);
     int err = entries_join(kept, &entries, &fault);
     if (!err && WIFSIGNALED(result->status)) {
         run.fatal_signal = WTERMSIG(result->status);

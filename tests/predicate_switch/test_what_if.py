@@ -75,6 +75,9 @@ def check_kept(bench, trace):
     answer = ([{}] + run.objects())[-1]
     bench.check(answer.get("output") == "3 big\n" and answer.get("exit") == 0, "back again", run)
     bench.check(bench.wet("verify", "--deep", again).status == 0, "a kept run of a kept run")
+    before = e2e.hash_file(kept)
+    run = bench.wet("open", kept, "--batch", "-e", f"what-if {turn}#3 switch --keep {kept}")
+    bench.check("is the file that is open" in run.err and e2e.hash_file(kept) == before, "its own place", run)
     # What does not come to its end is not kept.
     check(bench, trace, f"what-if order=3@{order} --keep {none}", schema="wetdbg.error/1")
     bench.check(not os.path.exists(none), "a run without an end was kept")

@@ -75,7 +75,9 @@ int mdl_add_module(struct wetdbg_model *model, const struct mdl_module_input *in
  * Adds to each module that is an ELF file those parts of it that none of its segments is of, where
  * `is_mapped` says that something is mapped and no other module is. A recording may have the pages
  * of a file by their bytes, without the file's name: the constants of a program that was started,
- * say, where the tables of its switches are. To be called when all modules are added. 0 or -ENOMEM.
+ * say, where the tables of its switches are. A module has 64
+ * segments at most then, of its first 1,024 headers. To be called when all modules are added.
+ * 0 or -ENOMEM.
  */
 typedef bool (*mdl_is_mapped_fn)(void *arg, uint64_t start, uint64_t size_bytes);
 int mdl_add_unnamed_parts(struct wetdbg_model *model, mdl_is_mapped_fn is_mapped, void *arg);

@@ -247,6 +247,10 @@ static int add_segment(struct wetdbg_model *model, struct mdl_mod *mod,
     return 0;
 }
 
+/* Of a module; files have some four. Each costs a look at all spans of the model. */
+#define PARTS_MAX   64
+#define HEADERS_MAX 1024
+
 int mdl_add_unnamed_parts(struct wetdbg_model *model, mdl_is_mapped_fn is_mapped, void *arg)
 {
     for (size_t m = 0; m < model->mod_count; m++) {
@@ -255,7 +259,7 @@ int mdl_add_unnamed_parts(struct wetdbg_model *model, mdl_is_mapped_fn is_mapped
         size_t count;
         if (!elf || elf_getphdrnum(elf, &count) < 0)
             continue;
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count && i < HEADERS_MAX && mod->segment_count < PARTS_MAX; i++) {
             struct mdl_segment part;
             GElf_Phdr phdr;
             if (!gelf_getphdr(elf, (int)i, &phdr) || !part_of(mod, &phdr, &part) ||
