@@ -94,8 +94,13 @@ static int no_failure(struct search *search)
     char how[900];
     const char *name = name_of(search, true), *says = "";
     dlt_report_describe(&search->plan, &search->fail_report, how, sizeof(how));
-    if (search->options->oracle == WETDBG_DD_COMMAND &&
-        search->fail_report.command.ending == DLT_EXITED && !search->fail_report.command.number)
+    if (search->fail_report.program.ending == DLT_TOO_LONG)
+        says = "; --timeout gives it longer";
+    else if (search->fail_report.program.ending == DLT_TOO_MUCH_DISK)
+        says = "; --disk gives it more room";
+    else if (search->options->oracle == WETDBG_DD_COMMAND &&
+             search->fail_report.command.ending == DLT_EXITED &&
+             !search->fail_report.command.number)
         says = ": it passes what should fail; an oracle that always passes finds nothing";
     else if (search->options->oracle == WETDBG_DD_EXPECT &&
              search->fail_report.program.ending <= DLT_SIGNALED)

@@ -223,6 +223,14 @@ static bool is_disk_full(const char *path)
            (uint64_t)space.f_bavail * space.f_frsize < FREE_BYTES_MIN;
 }
 
+/* No file grows beyond the limit, so what fills it has come to it. */
+static bool has_written_too_much(const struct run *run)
+{
+    const struct dlt_command *command = run->command;
+    return dlt_scratch_bytes(command->scratch) >= command->disk_bytes ||
+           is_disk_full(command->scratch) || is_disk_full(".");
+}
+
 /* Gives the seconds until the next look. */
 static double look_at_limits(struct run *run, double seconds)
 {
@@ -235,8 +243,7 @@ static double look_at_limits(struct run *run, double seconds)
         run->how.ending = DLT_TOO_MANY_PROCESSES;
     else if (offspring.memory_bytes > command->memory_bytes)
         run->how.ending = DLT_TOO_MUCH_MEMORY;
-    else if (dlt_scratch_bytes(command->scratch) > command->disk_bytes ||
-             is_disk_full(command->scratch) || is_disk_full("."))
+    else if (has_written_too_much(run))
         run->how.ending = DLT_TOO_MUCH_DISK;
     return offspring.processes > PROCESSES_FEW ? LOOK_OFTEN_S : LOOK_EVERY_S;
 }
@@ -269,6 +276,9 @@ static int wait_for_end(struct run *run)
             return -ECANCELED;
         look_at_children(run);
     }
+    /* a child of the program's may have been ended by that limit, and not the program */
+    if (run->how.ending <= DLT_SIGNALED && has_written_too_much(run))
+        run->how = (struct dlt_how){DLT_TOO_MUCH_DISK, 0};
     return 0;
 }
 

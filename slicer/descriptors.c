@@ -1252,15 +1252,22 @@ static int list_pieces(const struct slc_files *files, const char *path, const st
     return pieces ? 0 : -ENOMEM;
 }
 
+/* Has a trace pass all that happened to its files. */
+static void replay_chosen(const struct slc_files *files, struct trace *trace)
+{
+    for (uint32_t t = 0; t < files->transfer_count; t++)
+        if (files->transfers[t].file != NO_FILE && trace->is_chosen[files->transfers[t].file])
+            replay_transfer(&files->transfers[t], t + 1, trace);
+}
+
 int slc_files_size(struct slc_files *files, const char *path, uint64_t *size)
 {
     struct trace trace = {.size = 0};
 
     trace.is_chosen = calloc(files->file_count + 1, sizeof(*trace.is_chosen));
     int err = trace.is_chosen ? choose_files(files, path, &trace) : -ENOMEM;
-    for (uint32_t t = 0; t < files->transfer_count && !err; t++)
-        if (trace.is_chosen[files->transfers[t].file])
-            replay_transfer(&files->transfers[t], t + 1, &trace);
+    if (!err)
+        replay_chosen(files, &trace);
     free(trace.is_chosen);
     *size = trace.written;
     return err;
@@ -1278,9 +1285,8 @@ int slc_files_trace(struct slc_files *files, const char *path, uint64_t offset, 
     trace.writers = calloc(size, sizeof(*trace.writers));
     trace.is_chosen = calloc(files->file_count + 1, sizeof(*trace.is_chosen));
     int err = trace.writers && trace.is_chosen ? choose_files(files, path, &trace) : -ENOMEM;
-    for (uint32_t t = 0; t < files->transfer_count && !err; t++)
-        if (files->transfers[t].file != NO_FILE && trace.is_chosen[files->transfers[t].file])
-            replay_transfer(&files->transfers[t], t + 1, &trace);
+    if (!err)
+        replay_chosen(files, &trace);
     if (!err)
         err = list_pieces(files, path, &trace, pieces, count);
     free(trace.writers);

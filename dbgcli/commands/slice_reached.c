@@ -37,6 +37,8 @@ void cli_slice_reached_print(struct cli_session *session, const struct wetdbg_sl
 {
     size_t count;
     const struct wetdbg_slice_reached *pieces = wetdbg_slice_get_reached(slice, &count);
+    if (wetdbg_slice_get_counts(slice)->instances == 0)
+        fputs("nothing uses it\n", session->out->stream);
     print_pieces(session, pieces, count, false, all);
     print_pieces(session, pieces, count, true, all);
     if (wetdbg_slice_reaches_crash(slice))

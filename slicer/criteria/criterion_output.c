@@ -195,24 +195,6 @@ static bool parse_file(const char *text, char **path, struct output_range *range
     return true;
 }
 
-static int parse_file_output(struct wetdbg_criterion *criterion, struct slc_channels *channels,
-                             const char *path, const struct output_range *range)
-{
-    struct slc_file_piece *pieces = NULL;
-    size_t count = 0;
-    int err = slc_files_trace(slc_channels_files(channels), path, range->offset, range->size,
-                              &pieces, &count);
-    criterion->info.output_offset = range->offset;
-    criterion->info.output_size = range->size;
-
-    for (size_t i = 0; i < count && !err; i++)
-        err = add_sent(criterion, channels, pieces[i].call, pieces[i].skipped, pieces[i].size);
-    free(pieces);
-    snprintf(criterion->description, sizeof(criterion->description), "%s, byte %llu%s", path,
-             (unsigned long long)range->offset, range->size > 1 ? " and following" : "");
-    return err;
-}
-
 /* ---- output that is missing ---- */
 
 /* When the last byte of what the criterion's seeds are about was put into its buffer. */
@@ -276,6 +258,31 @@ static int end_of_file(struct wetdbg_criterion *criterion, struct slc_channels *
         err = 0; /* never written */
     criterion->info.output_offset = end.size;
     return err ? err : slc_criterion_of_end(criterion, &end);
+}
+
+static int parse_file_output(struct wetdbg_criterion *criterion, struct slc_channels *channels,
+                             const char *path, const struct output_range *range)
+{
+    struct slc_files *files = slc_channels_files(channels);
+    struct slc_file_piece *pieces = NULL;
+    uint64_t written = 0;
+    size_t count = 0;
+    int err = slc_files_size(files, path, &written);
+    bool is_missing = !err && written && range->offset >= written && !criterion->from.from_write;
+
+    if (is_missing)
+        return end_of_file(criterion, channels, path);
+    if (!err)
+        err = slc_files_trace(files, path, range->offset, range->size, &pieces, &count);
+    criterion->info.output_offset = range->offset;
+    criterion->info.output_size = range->size;
+
+    for (size_t i = 0; i < count && !err; i++)
+        err = add_sent(criterion, channels, pieces[i].call, pieces[i].skipped, pieces[i].size);
+    free(pieces);
+    snprintf(criterion->description, sizeof(criterion->description), "%s, byte %llu%s", path,
+             (unsigned long long)range->offset, range->size > 1 ? " and following" : "");
+    return err;
 }
 
 /* :end, :FD:end, :PATH:end */

@@ -11,7 +11,8 @@
 #include <wetdbg/model.h>
 
 #define TURNS_MAX 32
-#define OUTSIDE   UINT32_MAX /* as who is called: what puts something out */
+#define OUTSIDE   UINT32_MAX       /* as who is called: what puts something out */
+#define POINTED   (UINT32_MAX - 1) /* ... whoever's address is taken */
 
 /* Addresses, each once, in the order in which they came. */
 struct addresses {
@@ -23,7 +24,8 @@ struct addresses {
 /* A call that puts something out, or one of an own function that might. */
 struct call {
     uint64_t pc;
-    uint32_t caller, callee; /* in functions; callee may be OUTSIDE */
+    uint32_t caller, callee; /* in functions; callee may be OUTSIDE or POINTED */
+    bool is_taking;          /* not called, but its address is taken */
 };
 
 struct search {
@@ -33,7 +35,8 @@ struct search {
     struct addresses ran;       /* own instructions */
     struct addresses functions; /* own ones that ran, then those that only others call; starts */
     uint32_t ran_functions;
-    bool *speaks; /* by function */
+    bool *speaks;       /* by function */
+    bool pointed_speak; /* some of those whose addresses are taken */
     struct call *calls;
     size_t call_count, call_capacity;
     struct addresses guards;    /* branches that ran */
@@ -192,7 +195,7 @@ static int add_call(struct search *search, uint64_t pc, uint32_t caller, uint64_
     }
     if (wd_grow(search->calls, search->call_capacity, search->call_count + 1))
         return -ENOMEM;
-    search->calls[search->call_count++] = (struct call){pc, caller, callee};
+    search->calls[search->call_count++] = (struct call){pc, caller, callee, false};
     return 0;
 }
 
@@ -209,8 +212,8 @@ static bool reads_stderr(const struct search *search, const struct ins_info *inf
     return false;
 }
 
-/* Whether an instruction loads a constant that is an address as lea has it, relative to rip, or
- * mov; who takes a function's address has it called. */
+/* Whether an instruction has a constant that is an address as lea has it, relative to rip, or
+ * mov, which may also store it; who takes a function's address has it called. */
 static bool takes_address(const uint8_t *code, size_t size, uint64_t end, uint64_t *address)
 {
     int32_t distance;
@@ -221,9 +224,10 @@ static bool takes_address(const uint8_t *code, size_t size, uint64_t end, uint64
         *address = end + (uint64_t)(int64_t)distance;
         return true;
     }
-    if (size != 5 || (code[0] & 0xf8) != 0xb8)
+    bool is_store = size >= 7 && (code[0] & 0xf8) == 0x48 && code[1] == 0xc7;
+    if (!is_store && (size != 5 || (code[0] & 0xf8) != 0xb8))
         return false;
-    memcpy(&constant, code + 1, sizeof(constant));
+    memcpy(&constant, code + size - sizeof(constant), sizeof(constant));
     *address = constant;
     return true;
 }
@@ -236,7 +240,20 @@ static int add_taken(struct search *search, uint64_t pc, uint32_t caller, uint64
     if (!wetdbg_is_own(search->wet, address) ||
         wetdbg_function_at(search->model, address, &function) || function.start != address)
         return 0;
-    return add_call(search, pc, caller, address, false);
+    size_t before = search->call_count;
+    int err = add_call(search, pc, caller, address, false);
+    if (search->call_count > before)
+        search->calls[before].is_taking = true;
+    return err;
+}
+
+/* Adds a call through a pointer. */
+static int add_pointed(struct search *search, uint64_t pc, uint32_t caller)
+{
+    if (wd_grow(search->calls, search->call_capacity, search->call_count + 1))
+        return -ENOMEM;
+    search->calls[search->call_count++] = (struct call){pc, caller, POINTED, false};
+    return 0;
 }
 
 /* Adds the calls of a block, and its jump if that leads to another function. What ends the program
@@ -261,6 +278,8 @@ static int add_calls_of_block(struct search *search, uint32_t caller,
             err = add_call(search, pc, caller, info.target, has_stderr);
             has_stderr = false;
         }
+        if (!err && info.klass == INS_CALL_INDIRECT)
+            err = add_pointed(search, pc, caller);
         uint64_t address;
         if (!err && takes_address(code, info.length, pc + info.length, &address))
             err = add_taken(search, pc, caller, address);
@@ -280,6 +299,14 @@ static int add_calls_of(struct search *search, uint32_t caller)
     return err;
 }
 
+/* Whether a call leads to somebody who speaks, as far as that is known. */
+static bool is_speaking(const struct search *search, const struct call *call)
+{
+    if (call->callee == POINTED)
+        return search->pointed_speak;
+    return call->callee == OUTSIDE || search->speaks[call->callee];
+}
+
 /* Calls of own functions are looked at until nothing new speaks. */
 static int find_speaking(struct search *search)
 {
@@ -295,9 +322,12 @@ static int find_speaking(struct search *search)
         is_new = false;
         for (size_t i = 0; i < search->call_count; i++) {
             const struct call *call = &search->calls[i];
-            bool speaks = call->callee == OUTSIDE || search->speaks[call->callee];
-            is_new |= speaks && !search->speaks[call->caller];
+            bool speaks = is_speaking(search, call);
+            bool points = speaks && call->is_taking;
+            is_new |=
+                (speaks && !search->speaks[call->caller]) || (points && !search->pointed_speak);
             search->speaks[call->caller] |= speaks;
+            search->pointed_speak |= points;
         }
     }
     return 0;
@@ -331,8 +361,7 @@ static int find_guards(struct search *search)
 
     for (size_t i = 0; i < search->call_count && !err; i++) {
         const struct call *call = &search->calls[i];
-        if (call->caller < search->ran_functions &&
-            (call->callee == OUTSIDE || search->speaks[call->callee]) &&
+        if (call->caller < search->ran_functions && is_speaking(search, call) &&
             find_address(&search->ran, call->pc) == OUTSIDE)
             err = add_guards(search, call->pc);
     }

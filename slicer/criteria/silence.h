@@ -17,7 +17,8 @@
  * of their times; their depth is 0. `of_errors`: what is missing is on standard error, to which
  * only warn(), perror(), calls that are given stderr, and kin lead; these do not count otherwise,
  * nor do calls after which the program ends. *turns is to be freed. None is no error. A function
- * whose address is taken counts as called there. 0, -ENOMEM or an error of running an interval.
+ * whose address is taken counts as called there, and if such a one puts something out, so does
+ * every call through a pointer. 0, -ENOMEM or an error of running an interval.
  */
 int slc_silent_turns(struct wetdbg *wet, bool of_errors, struct slc_turn **turns, size_t *count);
 

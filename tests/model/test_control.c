@@ -262,6 +262,8 @@ static void control_switch_tables_are_decoded(void **state)
         {SAMPLES "flow_nopie", "big_switch", 0, 7},
         {SAMPLES "flow_static", "big_switch", 0, 7},
         {SAMPLES "inline_O2", "dispatch", FIXTURE_BASE, 6},
+        {SAMPLES "tables_O0", "hoisted_byte", FIXTURE_BASE, 3},
+        {SAMPLES "tables_O0", "hoisted_word", FIXTURE_BASE, 3},
     };
 
     (void)state;

@@ -17,7 +17,7 @@
 /* cmocka.h needs the headers above. */
 #include <cmocka.h>
 
-static const char *const guards[] = {"callee", "loop", "nested", "pointer"};
+static const char *const guards[] = {"callee", "loop", "nested", "pointer", "setting", "hook"};
 static const char *const others[] = {"unreached", "behind", "mute", "complaint", "end"};
 
 static bool has_turn(struct wetdbg *wet, const struct slc_turn *turns, size_t count, unsigned line)

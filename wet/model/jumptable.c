@@ -9,7 +9,8 @@
  *     add %rdx, %rax; jmp *%rax             SUM of CONST and LOAD
  *     jmp *table(,%rax,8)                   LOAD of 8 bytes
  *
- * and the same with the operands on the stack (-O0), with `and` or a byte extension as the bound.
+ * and the same with the operands on the stack (-O0), with `and` or a byte extension as the bound,
+ * or with the extension moved out of a loop while its lowest bits are compared inside.
  * A table counts only with a bound, so one table never runs into the next.
  */
 #include "wet/model/jumptable.h"
@@ -59,6 +60,9 @@ struct machine {
     struct slot slots[SLOT_COUNT];
     unsigned slot_count;
     uint64_t bounds[ID_MAX]; /* largest value of an unknown */
+    /* The unknowns that are the lowest byte and the lowest two bytes of one, without what lies
+     * above them; 0: not asked for yet (it is a register's). */
+    unsigned low[2][ID_MAX];
     unsigned id_count;
     int compared; /* flags hold a comparison of unknown compared_id with compared_with */
     unsigned compared_id;
@@ -86,6 +90,20 @@ static struct value unknown(struct machine *m, uint64_t bound)
 static struct value constant(uint64_t value)
 {
     return (struct value){.kind = VALUE_CONST, .constant = value};
+}
+
+/* The lowest 8 or 16 bits of an unknown: the same one if it has no others. Whoever extends them and
+ * whoever compares them means the same value, in whichever order these come. */
+static unsigned low_part(struct machine *m, unsigned id, unsigned bits)
+{
+    uint64_t most = (UINT64_C(1) << bits) - 1;
+    unsigned *part = &m->low[bits == 16][id];
+
+    if (m->bounds[id] <= most || id == ID_MAX - 1)
+        return id;
+    if (*part == 0)
+        *part = unknown(m, most).id;
+    return *part;
 }
 
 static bool is_plain_unknown(const struct value *value)
@@ -276,11 +294,12 @@ static void step_extend_signed(struct machine *m, const struct step *step,
 static void step_extend_zero(struct machine *m, const struct step *step)
 {
     const ZydisDecodedOperand *from = &step->operands[1];
-    uint64_t bound = from->size == 8 ? 0xff : 0xffff;
+    unsigned bits = from->size == 8 ? 8 : 16;
     struct value value = operand_value(m, step, from);
 
-    if (!is_plain_unknown(&value) || m->bounds[value.id] > bound)
-        value = unknown(m, bound);
+    if (!is_plain_unknown(&value))
+        value = unknown(m, (UINT64_C(1) << bits) - 1);
+    value.id = low_part(m, value.id, bits);
     set_operand(m, &step->operands[0], value);
 }
 
@@ -342,6 +361,8 @@ static void step_compare(struct machine *m, const struct step *step)
     m->compared =
         step->operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && is_plain_unknown(&value);
     m->compared_id = value.id;
+    if (m->compared && (step->operands[0].size == 8 || step->operands[0].size == 16))
+        m->compared_id = low_part(m, value.id, step->operands[0].size);
     m->compared_with = step->operands[1].imm.value.u;
     if (m->compared && step->operands[0].size < 64)
         m->compared_with &= (UINT64_C(1) << step->operands[0].size) - 1;

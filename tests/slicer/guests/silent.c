@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+static void (*volatile hook)(int);
 static volatile int given = 2, wanted = 7, is_loud, sink;
 
 __attribute__((noinline)) static void report(int value)
@@ -53,5 +54,9 @@ int main(void)
         deeper(given);
     if (given == 9) /* GUARD pointer */
         apply(report, given);
+    if (given == 10) /* GUARD setting */
+        hook = report;
+    if (hook) /* GUARD hook */
+        hook(given);
     return 0;
 }
