@@ -11,7 +11,7 @@ import re
 import e2e
 
 SOURCE_FILE = "busy.c"
-TURNS = 12000000  # some 500 million instructions
+TURNS = 30000000  # some 1,200 million instructions
 PROMPT = r"\(wetdbg\) (?!.)"
 AT_WORK = r"\(Ctrl-C ends it\)"
 
@@ -26,7 +26,7 @@ LONG = {
     "slice": ([], "slice backward output:0+3 --from-write"),
     "chop": ([], "chop {file}:{turn}#1 output:0+3"),
     "let": ([], "let A = slice backward output:0+3 --from-write"),
-    "prune": ([], "prune --wrong output:0+3 --ok {file}:{turn}#1"),
+    "prune": ([], "prune --judge 0 --wrong output:0+3 --ok {file}:{turn}#1"),
     "why": (["slice backward exit --data"], "why {file}:{write} --control"),
     "decisions": ([], "decisions exit"),
     "origin": (["goto {file}:{turn}"], "origin $rbp"),
@@ -67,7 +67,7 @@ SHORT = {
     "print": ([], "print tally.turns@{file}:{turn}#6000000", r"= 5999999\n"),
     "whatis": ([], "whatis tally", r"struct tally"),
     "ptype": ([], "ptype tally", r"unsigned long turns"),
-    "disassemble": ([], "disassemble mix", r"function mix:\n +12000000 "),
+    "disassemble": ([], "disassemble mix", rf"function mix:\n +{TURNS} "),
     "list": ([], "list mix", r"static unsigned mix"),
     "output": ([], "output", r"turns\\n"),
     "info": ([], "info threads", r"busy"),
