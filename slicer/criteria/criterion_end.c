@@ -103,9 +103,9 @@ int slc_criterion_of_end(struct wetdbg_criterion *criterion, const struct slc_en
         err =
             end->last
                 ? wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
-                              "nothing decided that there is no more output to %s: no loop "
-                              "leads back to where the program put its last byte",
-                              end->what)
+                              "nothing decided that there is no more output to %s after byte "
+                              "%llu: no loop leads back to where the program put its last byte",
+                              end->what, (unsigned long long)(end->size - 1))
                 : wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
                               "nothing was written to %s, the program left by returning from main, "
                               "and no branch of its own kept it from a call that puts something "

@@ -70,7 +70,7 @@ def check_file(bench, directory):
     for answer, (offset, symbol) in zip(answers, where.items()):
         hop = answer["hops"][0]
         bench.check(hop["kind"] == "initial" and f"<{symbol}>" in hop["to"], f"byte {offset}: {hop}")
-    for criterion, complaint in (("output:out.bin:16", "did not write byte 16"), ("output:none:0", "no file 'none'")):
+    for criterion, complaint in (("output:out.bin:16", "no more output to out.bin after byte 15"), ("output:none:0", "no file 'none'")):
         run = bench.wet("replay", directory, "--batch", "-e", f"slice backward {criterion}")
         bench.check(run.status == 1 and complaint in run.err, criterion, run)
 
