@@ -5,6 +5,7 @@
  * is known of other functions, so that all registers are read at the end of a way that leaves.
  */
 #include "predicate_switch/candidates_priv.h"
+#include "slicer/state_view.h"
 #include <wetdbg/model.h>
 
 #define SIDE_MAX  32 /* instructions from the branch to the join */
@@ -20,12 +21,9 @@ const char *wetdbg_equality_name(enum wetdbg_equality equality)
 
 static bool decode(struct wetdbg_model *model, uint64_t pc, struct ins_info *info)
 {
-    uint8_t code[15];
-    size_t size = sizeof(code);
+    uint8_t code[SLC_INSN_BYTES];
 
-    while (size && wetdbg_read_bytes(model, pc, code, size))
-        size--;
-    return size && ins_decode(code, size, pc, info) == 0;
+    return slc_decode_unrun(model, pc, UINT64_MAX, code, info);
 }
 
 /* Whether an instruction computes from registers to general registers and flags only, whatever

@@ -14,6 +14,7 @@
 #include "common/bisect.h"
 #include "predicate_switch/sides.h"
 #include "recorder/insn/insn_ranges.h"
+#include "slicer/state_view.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/model.h>
 
@@ -193,13 +194,12 @@ static int look_at_block(struct work *work, uint32_t index)
 {
     const struct psw_block *block = &work->sides.blocks.items[index];
     const struct wetdbg_model *model = wetdbg_get_model(work->candidates->wet);
-    uint8_t code[15];
+    uint8_t code[SLC_INSN_BYTES];
     struct ins_info info;
     int err = 0;
 
     for (uint64_t pc = block->start; pc < block->end && !err; pc += info.length) {
-        size_t size = block->end - pc < sizeof(code) ? block->end - pc : sizeof(code);
-        if (wetdbg_read_bytes(model, pc, code, size) || ins_decode(code, size, pc, &info))
+        if (!slc_decode_unrun(model, pc, block->end, code, &info))
             return 0;
         for (unsigned m = 0; m < info.mem_count && !err; m++) {
             const struct ins_mem *mem = &info.mems[m];

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/array.h"
+#include "slicer/state_view.h"
 #include <wetdbg/caller.h>
 #include <wetdbg/model.h>
 
@@ -84,14 +85,13 @@ static void add_function(struct finder *finder, uint64_t entry)
 static int find_calls(struct finder *finder, struct psw_block *block)
 {
     struct psw_blocks *blocks = &finder->sides->blocks;
-    uint8_t code[15];
+    uint8_t code[SLC_INSN_BYTES];
     struct ins_info info;
 
     block->has_calls = true;
     block->first_call = blocks->call_count;
     for (uint64_t pc = block->start; pc < block->end; pc += info.length) {
-        size_t size = block->end - pc < sizeof(code) ? block->end - pc : sizeof(code);
-        if (wetdbg_read_bytes(finder->model, pc, code, size) || ins_decode(code, size, pc, &info))
+        if (!slc_decode_unrun(finder->model, pc, block->end, code, &info))
             break;
         if (info.klass != INS_CALL || !wetdbg_is_own(finder->predicates->wet, info.target))
             continue;

@@ -10,6 +10,7 @@
 #include "predicate_switch/kept_run.h"
 #include "recorder/insn/insn.h"
 #include "slicer/criteria/criterion.h"
+#include "slicer/state_view.h"
 #include "wet/whole.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/model.h>
@@ -109,9 +110,8 @@ static int points_add(struct wetdbg_model *model, const struct wetdbg_range *ran
     int err = 0;
     for (uint64_t pc = range->start; !err && pc < range->end;) {
         struct ins_info info;
-        uint8_t code[15];
-        size_t count = range->end - pc < sizeof(code) ? range->end - pc : sizeof(code);
-        if (wetdbg_read_bytes(model, pc, code, count) || ins_decode(code, count, pc, &info))
+        uint8_t code[SLC_INSN_BYTES];
+        if (!slc_decode_unrun(model, pc, range->end, code, &info))
             return 0;
         if (info.condition != INS_COND_NONE)
             err = wd_buf_append_u64(pcs, pc);

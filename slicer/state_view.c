@@ -57,6 +57,16 @@ int slc_decode_at(struct wetdbg_state *state, uint64_t pc, struct ins_info *info
     return ins_decode(bytes, size, pc, info);
 }
 
+bool slc_decode_unrun(const struct wetdbg_model *model, uint64_t pc, uint64_t end,
+                      uint8_t code[SLC_INSN_BYTES], struct ins_info *info)
+{
+    size_t size = end - pc < SLC_INSN_BYTES ? (size_t)(end - pc) : SLC_INSN_BYTES;
+
+    while (size && wetdbg_read_bytes(model, pc, code, size))
+        size--;
+    return size && ins_decode(code, size, pc, info) == 0;
+}
+
 int slc_dwarf_gpr(unsigned dwarf_reg)
 {
     static const uint8_t gprs[] = {INS_RAX, INS_RDX, INS_RCX, INS_RBX,

@@ -14,6 +14,14 @@ uint64_t slc_operand_address(const struct evq_regs *regs, const struct ins_mem *
 /* Decodes the instruction that a state is about to run. -EFAULT or -WETDBG_ERR_CORRUPT. */
 int slc_decode_at(struct wetdbg_state *state, uint64_t pc, struct ins_info *info);
 
+/*
+ * Decodes an instruction from the file of its module, whether it ran or not: what lies at `pc` and
+ * ends before `end` at the latest. `code` gets its bytes, and what follows. False if there is none.
+ */
+#define SLC_INSN_BYTES 15
+bool slc_decode_unrun(const struct wetdbg_model *model, uint64_t pc, uint64_t end,
+                      uint8_t code[SLC_INSN_BYTES], struct ins_info *info);
+
 /* The general register of a DWARF number (rax 0, rdx 1, rcx 2, ...), or -1. */
 int slc_dwarf_gpr(unsigned dwarf_reg);
 

@@ -25,12 +25,13 @@ struct cli_ctest {
  * (then near names are told), or its program is not built; errors of running ctest.
  */
 int cli_ctest_find(const char *build, const char *name, struct cli_ctest *test);
-/* The same of a command of which CTest knows nothing: right is an exit status of 0. Borrows it. */
+/* Makes the test of a command of which CTest knows nothing: right is an exit status of 0. The
+ * words of `argv` are borrowed. */
 void cli_ctest_of_command(char *const *argv, struct cli_ctest *test);
 void cli_ctest_fini(struct cli_ctest *test);
 
-/* Its environment with more variables: `more` is "NAME=VALUE", ending with NULL. Both the list and
- * its strings are to be freed, by cli_environment_free(). */
+/* The environment of a test with more variables: `more` is "NAME=VALUE", ending with NULL. Both the
+ * list and its strings are to be freed, by cli_environment_free(). */
 char **cli_ctest_environment(const struct cli_ctest *test, const char *const *more);
 void cli_environment_free(char **environment); /* NULL is fine */
 

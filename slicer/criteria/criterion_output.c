@@ -267,13 +267,11 @@ static int parse_file_output(struct wetdbg_criterion *criterion, struct slc_chan
     struct slc_file_piece *pieces = NULL;
     uint64_t written = 0;
     size_t count = 0;
-    int err = slc_files_size(files, path, &written);
-    bool is_missing = !err && written && range->offset >= written && !criterion->from.from_write;
+    int err = slc_files_trace(files, path, range->offset, range->size, &pieces, &count);
 
-    if (is_missing)
+    if (err == -WETDBG_ERR_NOT_FOUND && !criterion->from.from_write &&
+        slc_files_size(files, path, &written) == 0 && written && range->offset >= written)
         return end_of_file(criterion, channels, path);
-    if (!err)
-        err = slc_files_trace(files, path, range->offset, range->size, &pieces, &count);
     criterion->info.output_offset = range->offset;
     criterion->info.output_size = range->size;
 

@@ -7,6 +7,7 @@
 
 #include "common/array.h"
 #include "common/hash.h"
+#include "slicer/state_view.h"
 #include <wetdbg/caller.h>
 #include <wetdbg/model.h>
 
@@ -264,14 +265,13 @@ static int add_calls_of_block(struct search *search, uint32_t caller,
     uint64_t pc = block->start, end = block->end;
     bool is_tail = block->kind == WETDBG_BLOCK_END_TAIL, has_stderr = false;
     struct ins_info info;
-    uint8_t code[15];
+    uint8_t code[SLC_INSN_BYTES];
     int err = 0;
 
     if (block->kind == WETDBG_BLOCK_END_STOP && !search->of_errors)
         return 0;
     for (; pc < end && !err; pc += info.length) {
-        size_t size = end - pc < sizeof(code) ? end - pc : sizeof(code);
-        if (wetdbg_read_bytes(search->model, pc, code, size) || ins_decode(code, size, pc, &info))
+        if (!slc_decode_unrun(search->model, pc, end, code, &info))
             break;
         has_stderr |= reads_stderr(search, &info);
         if (info.klass == INS_CALL || (is_tail && info.klass == INS_JMP)) {

@@ -426,6 +426,37 @@ static void slice_shows_lines_then_what_has_none(void **state)
          "right: crash\n"
          "pruned slice: 9 of 13 instances, 3 of 4 lines (0.00 s)\n"
          "1.00  main.c:10  main  x1  | main line 10;\n"},
+        {"prune --tree", 2, "prune: --tree: it ranks lines; 'slice backward' draws them\n"},
+        {"mark good util.c:30 --limit 1", 0,
+         "SIGSEGV at util.c:30 in helper\n"
+         "right: crash, util.c:30\n"
+         "pruned slice: 9 of 13 instances, 3 of 4 lines (0.00 s)\n"
+         "0.00  util.c:30  helper  x2  | return *p;?[31m\n"
+         "(1 more; 'more' shows the next, --limit 0 shows all)\n"
+         "libraries, and code whose source is not here, by function:\n"
+         "  libforeign.so  foreign  x5\n"},
+        {"more", 0, "0.99  main.c:14  main  x2 of 3  | main line 14;\n"},
+        {"mark", 0, "good  util.c:30  x1\n"},
+        {"mark good util.c:31", 1,
+         "util.c:31 is not in the slice of crash: a mark there tells nothing about it\n"},
+        {"mark good", 2,
+         "mark: usage: mark [good|bad FILE:LINE|FILE:LINE#K|TIME | clear] [--limit N] [--all]\n"},
+        {"mark clear", 0, "nothing is marked\n"},
+        {"slice sideways crash", 2,
+         "slice: 'sideways' is no direction; there are 'backward', 'forward' and 'both'\n"},
+        {"slice crash --data --thin", 2,
+         "slice: --data, --control and --thin exclude each other\n"},
+        {"slice crash --limit x", 2, "slice: option '--limit' needs a number, not 'x'\n"},
+    };
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+    struct cli_prompt *f = *state;
+    assert_int_equal(cli_prompt_execute(f, "slice backward"), CLI_EXIT_USAGE);
+    assert_non_null(strstr(f->said.errors, "slice: of what?"));
+}
+
+static void switched_runs_say_how_they_end(void **state)
+{
+    static const struct row rows[] = {
         {"what-if x=5 --output 1", 0,
          "it exits with status 5, 1100 instructions (recorded: 1000)\n"
          "changed at time 1001; output differs from byte 7 of descriptor 1 on\n"
@@ -453,32 +484,8 @@ static void slice_shows_lines_then_what_has_none(void **state)
          "none found: 2 switched runs in 0.0 s, 0 known from before, 0 proven equal; some 1 "
          "left\n"},
         {"switch --expect /dev/null", 2, "switch: /dev/null is no file of at most 256 MiB\n"},
-        {"prune --tree", 2, "prune: --tree: it ranks lines; 'slice backward' draws them\n"},
-        {"mark good util.c:30 --limit 1", 0,
-         "SIGSEGV at util.c:30 in helper\n"
-         "right: crash, util.c:30\n"
-         "pruned slice: 9 of 13 instances, 3 of 4 lines (0.00 s)\n"
-         "0.00  util.c:30  helper  x2  | return *p;?[31m\n"
-         "(1 more; 'more' shows the next, --limit 0 shows all)\n"
-         "libraries, and code whose source is not here, by function:\n"
-         "  libforeign.so  foreign  x5\n"},
-        {"more", 0, "0.99  main.c:14  main  x2 of 3  | main line 14;\n"},
-        {"mark", 0, "good  util.c:30  x1\n"},
-        {"mark good util.c:31", 1,
-         "util.c:31 is not in the slice of crash: a mark there tells nothing about it\n"},
-        {"mark good", 2,
-         "mark: usage: mark [good|bad FILE:LINE|FILE:LINE#K|TIME | clear] [--limit N] [--all]\n"},
-        {"mark clear", 0, "nothing is marked\n"},
-        {"slice sideways crash", 2,
-         "slice: 'sideways' is no direction; there are 'backward', 'forward' and 'both'\n"},
-        {"slice crash --data --thin", 2,
-         "slice: --data, --control and --thin exclude each other\n"},
-        {"slice crash --limit x", 2, "slice: option '--limit' needs a number, not 'x'\n"},
     };
     check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
-    struct cli_prompt *f = *state;
-    assert_int_equal(cli_prompt_execute(f, "slice backward"), CLI_EXIT_USAGE);
-    assert_non_null(strstr(f->said.errors, "slice: of what?"));
 }
 
 static void slices_with_names_are_put_together(void **state)
@@ -1034,6 +1041,7 @@ int main(void)
         CASE(instances_and_output_can_be_limited),
         CASE(info_subjects_are_found_by_prefix),
         CASE(slice_shows_lines_then_what_has_none),
+        CASE(switched_runs_say_how_they_end),
         CASE(slices_with_names_are_put_together),
         CASE(more_goes_on_with_the_lines_of_the_last_slice),
         CASE(slice_as_tree_unfolds),
