@@ -186,7 +186,8 @@ static int put_back(const struct before *before)
 int cli_child_record(const struct cli_child *child, struct cli_child_result *result,
                      char **trace_dir)
 {
-    struct wetdbg_record_options how = {.quiet = true, .environment = child->environment};
+    struct wetdbg_record_options how = {
+        .quiet = true, .environment = child->environment, .keep_input = WETDBG_KEEP_INPUT};
     struct wetdbg_record_outcome outcome = {.trace_dir = NULL};
     struct before before;
     int out = memfd_create("wetdbg-output", MFD_CLOEXEC);

@@ -59,7 +59,8 @@ static int record(char **operands, struct wetdbg_record_outcome *outcome)
     int err = file < 0 || kept < 0 || dup2(file, 1) < 0 ? wetdbg_fail_errno("standard output") : 0;
 
     if (!err) {
-        err = wetdbg_record(&(struct wetdbg_record_options){.quiet = true}, operands, outcome);
+        struct wetdbg_record_options how = {.quiet = true, .keep_input = WETDBG_KEEP_INPUT};
+        err = wetdbg_record(&how, operands, outcome);
         dup2(kept, 1);
     }
     if (file >= 0)

@@ -98,6 +98,19 @@ def check_rests(bench):
         bench.check(run.status == 0, f"{how}, {size}: not sound", run)
 
 
+def check_searched(bench):
+    """A program that `wetdbg switch` records itself."""
+    given, data = bench.path("input"), bench.path("data")
+    with open(given, "wb") as file:
+        file.write(INPUT)
+    run = bench.wet("switch", f"--expect={given}", "--budget=3", "--", f"{bench.build}/tests/predicate_switch/switch_taker",
+                    stdin=given)
+    rests = [os.path.join(folder, name) for folder, _, names in os.walk(data) for name in names if name == "wetdbg.input"]
+    if bench.check(run.status == 1 and len(rests) == 1, f"what a program that is searched did not read: {rests}", run):
+        with open(rests[0], "rb") as rest:
+            bench.check(INPUT[4:] in rest.read(), "what a program that is searched did not read is not kept", run)
+
+
 def check_endless(bench):
     """A writer that never ends: the recording does."""
     readable, writable = os.pipe()
@@ -117,6 +130,7 @@ def test(bench, _):
     for name, (words, times) in PROGRAMS.items():
         check_program(bench, name, words, times)
     check_rests(bench)
+    check_searched(bench)
     check_endless(bench)
 
 
