@@ -62,6 +62,33 @@ static int input_tell(struct teller *teller)
     return err == -WETDBG_ERR_UNSUPPORTED ? 0 : err;
 }
 
+static struct timespec time_of(int64_t nanoseconds)
+{
+    return (struct timespec){nanoseconds / 1000000000, nanoseconds % 1000000000};
+}
+
+static struct vk_stream stream_of(const struct rrt_inherited *found)
+{
+    const int64_t *fields = found->fields;
+    return (struct vk_stream){
+        .is_known = found->is_known,
+        .flags = (uint32_t)fields[RRT_INHERITED_FLAGS],
+        .start = fields[RRT_INHERITED_POSITION] < 0 ? 0 : (uint64_t)fields[RRT_INHERITED_POSITION],
+        .st = {.st_dev = (dev_t)fields[RRT_INHERITED_DEV],
+               .st_ino = (ino_t)fields[RRT_INHERITED_INO],
+               .st_mode = (mode_t)fields[RRT_INHERITED_MODE],
+               .st_nlink = (nlink_t)fields[RRT_INHERITED_NLINK],
+               .st_uid = (uid_t)fields[RRT_INHERITED_UID],
+               .st_gid = (gid_t)fields[RRT_INHERITED_GID],
+               .st_rdev = (dev_t)fields[RRT_INHERITED_RDEV],
+               .st_size = fields[RRT_INHERITED_SIZE],
+               .st_blksize = fields[RRT_INHERITED_BLKSIZE],
+               .st_blocks = fields[RRT_INHERITED_BLOCKS],
+               .st_atim = time_of(fields[RRT_INHERITED_ATIME_NS]),
+               .st_mtim = time_of(fields[RRT_INHERITED_MTIME_NS]),
+               .st_ctim = time_of(fields[RRT_INHERITED_CTIME_NS])}};
+}
+
 static int start_tell(struct teller *teller, uint32_t task)
 {
     const struct wetdbg_info *info = wetdbg_get_info(teller->wet);
@@ -89,6 +116,8 @@ static int start_tell(struct teller *teller, uint32_t task)
                              .disk_before_ns = teller->where->disk_before_ns,
                              .mappings = mappings,
                              .mapping_count = count};
+    for (int fd = 0; fd < VK_STREAMS; fd++)
+        start.streams[fd] = stream_of(&wet_whole_inherited(teller->wet)[fd]);
     if (!err)
         err = vk_history_new(&start, &teller->told->history);
     free(mappings);

@@ -29,6 +29,9 @@ uint64_t wet_whole_processor(const struct wetdbg *wet);
 /* Whether wetdbg_trust() was called. */
 bool wet_whole_is_trusted(const struct wetdbg *wet);
 
+/* What descriptors 0 to 2 were when the program began; RRT_INHERITED of them. */
+const struct rrt_inherited *wet_whole_inherited(const struct wetdbg *wet);
+
 /*
  * What standard input still held when the program ended: *head and, behind it in `out`, the bytes.
  * -WETDBG_ERR_NOT_FOUND without a message if the file has none; -WETDBG_ERR_CORRUPT.

@@ -37,6 +37,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #define VK_ARGS      6
 #define VK_NEVER     UINT64_MAX
@@ -74,6 +75,15 @@ struct vk_limits {         /* 0: a default (in brackets) */
     uint64_t instructions; /* after T; [none] */
 };
 
+struct vk_stream { /* a descriptor that the program began with */
+    bool is_known;
+    uint32_t flags; /* as fcntl() gives them */
+    uint64_t start; /* of a regular file: where it stands */
+    struct stat st;
+};
+
+#define VK_STREAMS 3
+
 struct vk_start {
     int pid, parent;
     uint32_t task;                     /* slot of the first thread */
@@ -86,9 +96,10 @@ struct vk_start {
      * another machine.
      */
     int64_t disk_before_ns;
-    bool input_is_file;   /* standard input is a regular file, */
-    uint64_t input_start; /* which stands here */
-    uint64_t seed;        /* for random bytes that the recording does not have */
+    bool input_is_file;                   /* standard input is a regular file, */
+    uint64_t input_start;                 /* which stands here */
+    struct vk_stream streams[VK_STREAMS]; /* standard input, output and error */
+    uint64_t seed;                        /* for random bytes that the recording does not have */
     struct vk_limits limits;
 };
 

@@ -10,10 +10,12 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/sysmacros.h>
 
 #include "predicate_switch/kernel/vk_calls.h"
 
-#define RECORDERS_FD 900 /* rr takes higher ones */
+#define RECORDERS_FD   900 /* rr takes higher ones */
+#define MEMORY_DEVICES 1   /* major number: /dev/null and its like */
 
 static void open_keep(void *row)
 {
@@ -269,6 +271,13 @@ static int64_t fcntl_lock(struct vk_run *run, const struct vk_open *open)
     return vk_put(run, run->a[2], &lock, sizeof(lock.l_type));
 }
 
+const struct vk_stream *vk_stream_of(const struct vk_history *h, const struct vk_open *open)
+{
+    bool is_stream = open->kind == VK_OPEN_OUTSIDE && open->outside && open->outside <= VK_STREAMS;
+    const struct vk_stream *stream = is_stream ? &h->start.streams[open->outside - 1] : NULL;
+    return stream && stream->is_known ? stream : NULL;
+}
+
 /* What a description says of itself that the model did not open. */
 static int64_t outside_flags(struct vk_run *run, const struct vk_open *open)
 {
@@ -454,6 +463,13 @@ static int64_t ioctl_readable(struct vk_run *run, const struct vk_open *open)
     return vk_put(run, run->a[2], &count, sizeof(count));
 }
 
+/* Whether a descriptor that the program began with is none of a terminal: a pipe, a socket, or one
+ * of the devices of memory. */
+static bool is_no_terminal(const struct vk_stream *stream)
+{
+    return !S_ISCHR(stream->st.st_mode) || major(stream->st.st_rdev) == MEMORY_DEVICES;
+}
+
 /* Of a terminal the recording tells; nothing else has one. */
 int64_t vk_call_ioctl(struct vk_run *run)
 {
@@ -484,7 +500,9 @@ int64_t vk_call_ioctl(struct vk_run *run)
     bool is_plain = open->kind == VK_OPEN_FILE && !vk_inode(run->k, open->inode)->is_live &&
                     (S_ISREG(vk_inode(run->k, open->inode)->mode) ||
                      S_ISDIR(vk_inode(run->k, open->inode)->mode));
-    if ((command >> 8) == 'T' && (is_plain || open->kind == VK_OPEN_PIPE))
+    const struct vk_stream *stream = vk_stream_of(run->h, open);
+    if ((command >> 8) == 'T' &&
+        (is_plain || open->kind == VK_OPEN_PIPE || (stream && is_no_terminal(stream))))
         return -ENOTTY;
     return vk_unknown(run, "command %#x is not modelled", command);
 }

@@ -51,6 +51,20 @@ static int start_copy(struct vk_history *h, const struct vk_start *start)
     return 0;
 }
 
+/* A descriptor that the program began with, as the recorder found it. */
+static void stream_start(struct vk_history *h, uint32_t fd, const struct vk_stream *stream)
+{
+    struct vk_base *base = vk_base_at(h, fd + 1);
+    if (!stream->is_known)
+        return;
+    h->stream_flags[fd] = stream->flags;
+    base->format = stream->st.st_mode & S_IFMT;
+    base->st = stream->st;
+    base->has_stat = base->is_stat_told = true;
+    base->has_size = S_ISREG(stream->st.st_mode);
+    h->stream_starts[fd] = base->has_size ? stream->start : 0;
+}
+
 static int bases_start(struct vk_history *h)
 {
     uint32_t root = vk_base_child(h, 0, "", 0);
@@ -67,6 +81,8 @@ static int bases_start(struct vk_history *h)
         vk_base_at(h, stream)->presence = VK_PRESENCE_THERE;
         vk_base_at(h, stream)->has_asked_disk = true;
     }
+    for (uint32_t fd = 0; fd < VK_STREAMS; fd++)
+        stream_start(h, fd, &h->start.streams[fd]);
     if (h->start.input_is_file) {
         vk_base_at(h, 1)->format = S_IFREG;
         h->stream_starts[0] = h->start.input_start;

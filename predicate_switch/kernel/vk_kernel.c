@@ -72,7 +72,7 @@ static uint32_t directory_of(struct vk_kernel *k, const char *path)
 
 static int streams_start(struct vk_kernel *k)
 {
-    for (uint32_t fd = 0; fd < 3; fd++) {
+    for (uint32_t fd = 0; fd < VK_STREAMS; fd++) {
         struct vk_open open = {.kind = VK_OPEN_OUTSIDE, .flags = VK_NONE, .outside = fd + 1};
         open.flags = k->history->stream_flags[fd];
         open.offset = k->history->stream_starts[fd];

@@ -502,6 +502,9 @@ bool vk_may(const struct vk_kernel *k, const struct vk_inode *inode, unsigned rw
 void vk_times_touch(struct vk_kernel *k, struct vk_inode *inode, bool modified);
 
 /* ---- vk_descriptors.c ---- */
+/* What the recorder found of a descriptor that the program began with, and that is no regular file;
+ * NULL: nothing, or it is another one. */
+const struct vk_stream *vk_stream_of(const struct vk_history *h, const struct vk_open *open);
 const struct vk_open *vk_open_of(const struct vk_kernel *k, uint64_t fd, uint32_t *index);
 struct vk_open *vk_open_edit(struct vk_kernel *k, uint32_t open);
 uint32_t vk_open_new(struct vk_kernel *k, const struct vk_open *open);

@@ -107,16 +107,34 @@ static void merge(struct view *view, const struct stat *next)
         st->st_nlink = next->st_nlink;
 }
 
-static int64_t give_stat(struct vk_run *run, uint32_t inode, uint64_t address)
+/* What a descriptor was that the program began with, and that is no regular file; NULL if that is
+ * not known. `path` and `takes_empty` as in subject(). */
+static const struct stat *stat_of_stream(struct vk_run *run, int at, uint64_t path,
+                                         bool takes_empty)
+{
+    char text[2];
+    uint32_t index;
+    if (at == AT_FDCWD || !takes_empty || (path && vk_get_string(run, path, text, sizeof(text))))
+        return NULL;
+    const struct vk_open *open = vk_open_of(run->k, (uint32_t)at, &index);
+    const struct vk_stream *stream = open ? vk_stream_of(run->h, open) : NULL;
+    return stream ? &stream->st : NULL;
+}
+
+/* `stream`: what it is, where the model has no inode of it, or NULL. */
+static int64_t give_stat(struct vk_run *run, uint32_t inode, const struct stat *stream,
+                         uint64_t address)
 {
     struct view view;
     struct vk_answer next;
     struct stat told;
     bool has_next = vk_next_answer(run, &next);
     if (inode == VK_NONE || view_of(run, inode, &view)) {
-        if (!has_next)
+        if (has_next)
+            return vk_give_answer(run, &next);
+        if (!stream)
             return vk_unknown(run, "what is outside, or was never asked about");
-        return vk_give_answer(run, &next);
+        return vk_put(run, address, stream, SIZE_OF_STAT);
     }
     if (has_next && next.result == 0 &&
         vk_answer_bytes(&next, next.args[address == run->a[2] ? 2 : 1], &told, SIZE_OF_STAT) ==
@@ -193,7 +211,7 @@ int64_t vk_call_stat(struct vk_run *run)
 {
     uint32_t inode;
     int64_t err = subject(run, AT_FDCWD, run->a[0], run->call->number == SYS_stat, false, &inode);
-    return err ? err : give_stat(run, inode, run->a[1]);
+    return err ? err : give_stat(run, inode, NULL, run->a[1]);
 }
 
 void vk_adopt_stat(struct vk_run *run)
@@ -205,7 +223,8 @@ int64_t vk_call_fstat(struct vk_run *run)
 {
     uint32_t inode;
     int64_t err = subject(run, (int)run->a[0], 0, false, true, &inode);
-    return err ? err : give_stat(run, inode, run->a[1]);
+    return err ? err
+               : give_stat(run, inode, stat_of_stream(run, (int)run->a[0], 0, true), run->a[1]);
 }
 
 void vk_adopt_fstat(struct vk_run *run)
@@ -221,7 +240,10 @@ int64_t vk_call_newfstatat(struct vk_run *run)
         return -EINVAL;
     int64_t err = subject(run, (int)run->a[0], run->a[1], !(flags & AT_SYMLINK_NOFOLLOW),
                           flags & AT_EMPTY_PATH, &inode);
-    return err ? err : give_stat(run, inode, run->a[2]);
+    return err ? err
+               : give_stat(run, inode,
+                           stat_of_stream(run, (int)run->a[0], run->a[1], flags & AT_EMPTY_PATH),
+                           run->a[2]);
 }
 
 void vk_adopt_newfstatat(struct vk_run *run)
@@ -295,9 +317,14 @@ int64_t vk_call_statx(struct vk_run *run)
         return err;
     bool has_next = vk_next_answer(run, &next);
     if (inode == VK_NONE || view_of(run, inode, &view)) {
-        if (!has_next)
+        if (has_next)
+            return vk_give_answer(run, &next);
+        const struct stat *stream =
+            stat_of_stream(run, (int)run->a[0], run->a[1], flags & AT_EMPTY_PATH);
+        if (!stream)
             return vk_unknown(run, "what is outside, or was never asked about");
-        return vk_give_answer(run, &next);
+        view = (struct view){.st = *stream, .has_all = true};
+        has_next = false;
     }
     if (has_next && !next.result &&
         vk_answer_bytes(&next, next.args[4], &x, sizeof(x)) == sizeof(x)) {

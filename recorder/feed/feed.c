@@ -110,8 +110,8 @@ static int scan(struct rep_feed *feed)
     return 0;
 }
 
-/* Of the first program alone it is known where it began, and what its standard input was; and that
- * is only its own if there is no other process. */
+/* Of the first program alone it is known where it began, what its descriptors were, and what its
+ * standard input held; and that is only its own if there is no other process. */
 static int surroundings_open(struct rep_feed *feed)
 {
     const struct wetdbg_process *list;
@@ -127,6 +127,7 @@ static int surroundings_open(struct rep_feed *feed)
     if (!is_first) {
         free(feed->surroundings.cwd);
         feed->surroundings.cwd = NULL;
+        memset(feed->surroundings.streams, 0, sizeof(feed->surroundings.streams));
     } else if (count == 1 &&
                wd_regular_try(dir_fd, RRT_INPUT_NAME, WD_LINKS_REFUSE, &feed->input_fd, &st)) {
         feed->input_fd = -1;

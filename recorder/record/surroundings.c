@@ -27,21 +27,51 @@
 
 /* ---- the beginning ---- */
 
+static int64_t nanoseconds(struct timespec time)
+{
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* What a descriptor is that the program begins with. */
+static struct rrt_inherited stream_find(int fd)
+{
+    struct stat st;
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fstat(fd, &st))
+        return (struct rrt_inherited){.is_known = false};
+    return (struct rrt_inherited){.is_known = true,
+                                  .fields = {[RRT_INHERITED_FLAGS] = flags,
+                                             [RRT_INHERITED_POSITION] = lseek(fd, 0, SEEK_CUR),
+                                             [RRT_INHERITED_DEV] = (int64_t)st.st_dev,
+                                             [RRT_INHERITED_INO] = (int64_t)st.st_ino,
+                                             [RRT_INHERITED_MODE] = st.st_mode,
+                                             [RRT_INHERITED_NLINK] = (int64_t)st.st_nlink,
+                                             [RRT_INHERITED_UID] = st.st_uid,
+                                             [RRT_INHERITED_GID] = st.st_gid,
+                                             [RRT_INHERITED_RDEV] = (int64_t)st.st_rdev,
+                                             [RRT_INHERITED_SIZE] = st.st_size,
+                                             [RRT_INHERITED_BLKSIZE] = st.st_blksize,
+                                             [RRT_INHERITED_BLOCKS] = st.st_blocks,
+                                             [RRT_INHERITED_ATIME_NS] = nanoseconds(st.st_atim),
+                                             [RRT_INHERITED_MTIME_NS] = nanoseconds(st.st_mtim),
+                                             [RRT_INHERITED_CTIME_NS] = nanoseconds(st.st_ctim)}};
+}
+
 void rec_surroundings_begin(struct rec_surroundings *surroundings)
 {
     struct timespec now = {0};
-    struct stat st;
-    off_t at;
     *surroundings = (struct rec_surroundings){0};
     /* The clock that file systems stamp with: what changes from now on has no earlier time. */
     clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    surroundings->began.began_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    surroundings->began.began_ns = nanoseconds(now);
     surroundings->began.cwd = getcwd(NULL, 0);
-    if (fstat(STDIN_FILENO, &st) || !S_ISREG(st.st_mode))
-        return;
-    at = lseek(STDIN_FILENO, 0, SEEK_CUR);
-    surroundings->input_is_file = at >= 0;
-    surroundings->input_start = at >= 0 ? (uint64_t)at : 0;
+    for (int fd = 0; fd < RRT_INHERITED; fd++)
+        surroundings->began.streams[fd] = stream_find(fd);
+    const int64_t *input = surroundings->began.streams[STDIN_FILENO].fields;
+    surroundings->input_is_file =
+        S_ISREG((mode_t)input[RRT_INHERITED_MODE]) && input[RRT_INHERITED_POSITION] >= 0;
+    surroundings->input_start =
+        surroundings->input_is_file ? (uint64_t)input[RRT_INHERITED_POSITION] : 0;
 }
 
 void rec_surroundings_fini(struct rec_surroundings *surroundings)

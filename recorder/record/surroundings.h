@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What a program found where it was recorded, and rr does not keep: when that was, its working
- * directory, and what standard input still held at its end. For runs that go on differently, which
- * may read on.
+ * directory, what its descriptors were, and what standard input still held at its end. For runs
+ * that go on differently, which may read on.
  */
 #ifndef RECORDER_RECORD_SURROUNDINGS_H
 #define RECORDER_RECORD_SURROUNDINGS_H

@@ -1,20 +1,49 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * When and where `wetdbg record` began a program: `wetdbg.surroundings` in the trace directory
- * (docs/format.md, section 6). rr keeps neither.
+ * When and where `wetdbg record` began a program, and what descriptors 0 to 2 were then:
+ * `wetdbg.surroundings` in the trace directory (docs/format.md, section 6). rr keeps none of it.
  */
 #ifndef RECORDER_RR_TRACE_TRACE_SURROUNDINGS_H
 #define RECORDER_RR_TRACE_TRACE_SURROUNDINGS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/buf.h"
 
 #define RRT_SURROUNDINGS_NAME "wetdbg.surroundings"
 
+#define RRT_INHERITED 3 /* standard input, output and error */
+
+/* Numbers of a descriptor: fcntl()'s flags, where it stands (-1: nowhere), its struct stat's. */
+enum rrt_inherited_field {
+    RRT_INHERITED_FLAGS,
+    RRT_INHERITED_POSITION,
+    RRT_INHERITED_DEV,
+    RRT_INHERITED_INO,
+    RRT_INHERITED_MODE,
+    RRT_INHERITED_NLINK,
+    RRT_INHERITED_UID,
+    RRT_INHERITED_GID,
+    RRT_INHERITED_RDEV,
+    RRT_INHERITED_SIZE,
+    RRT_INHERITED_BLKSIZE,
+    RRT_INHERITED_BLOCKS,
+    RRT_INHERITED_ATIME_NS,
+    RRT_INHERITED_MTIME_NS,
+    RRT_INHERITED_CTIME_NS,
+    RRT_INHERITED_FIELDS
+};
+
+struct rrt_inherited {
+    bool is_known;
+    int64_t fields[RRT_INHERITED_FIELDS];
+};
+
 struct rrt_surroundings {
     int64_t began_ns; /* since 1970, as file systems stamp; 0: not known */
     char *cwd;        /* working directory then, absolute; NULL: not known */
+    struct rrt_inherited streams[RRT_INHERITED];
 };
 
 /* What such a file says. 0 or -ENOMEM. */

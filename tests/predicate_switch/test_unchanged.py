@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Programs that go on unchanged, at some times of their run, without their recording: each run ends as the
 recording did, in status, output and instructions. And one that goes on otherwise, and so reads further than it
-did when it was recorded: what it gets is what standard input still held."""
+did when it was recorded: what it gets is what standard input still held. And one that asks about its descriptors only
+where it goes on otherwise: they are what they were."""
+import fcntl
 import os
 import re
 import subprocess
@@ -111,6 +113,32 @@ def check_searched(bench):
             bench.check(INPUT[4:] in rest.read(), "what a program that is searched did not read is not kept", run)
 
 
+def describe(fd, name):
+    """What the guest `early` has to print of a descriptor."""
+    st = os.fstat(fd)
+    return f"{name} {st.st_mode:o} {st.st_ino} {st.st_rdev} {st.st_size} {fcntl.fcntl(fd, fcntl.F_GETFL):x} {os.isatty(fd):d}\n"
+
+
+def check_descriptors(bench):
+    with open(os.path.join(HERE, "guests", "early.c")) as source:
+        line = next(number for number, text in enumerate(source, 1) if "ASKS" in text)
+    with open(bench.path("given"), "wb") as file:
+        file.write(INPUT)
+    readable, writable = os.pipe()
+    trace = bench.path("descriptors")
+    with open(bench.path("given"), "rb") as given, open(os.devnull, "wb") as null:
+        wanted = describe(given.fileno(), 0) + describe(writable, 1) + describe(null.fileno(), 2)
+        subprocess.run([bench.wetdbg, "record", "-o", trace, "--", f"{bench.build}/tests/predicate_switch/switch_early"],
+                       stdin=given, stdout=writable, stderr=null, env=bench.environment, cwd=bench.work, timeout=60)
+    os.close(readable)
+    os.close(writable)
+    run = bench.wet("replay", trace, "--batch", "--json", "-e", f"what-if asks=1@early.c:{line} --output 1")
+    answer = run.objects()[-1] if run.out else {}
+    bench.check(answer.get("exit") == 0 and answer.get("output") == wanted, f"descriptors are not {wanted}", run)
+    run = bench.wet("verify", os.path.join(trace, "wetdbg.wet"))
+    bench.check(run.status == 0, "descriptors: not sound", run)
+
+
 def check_endless(bench):
     """A writer that never ends: the recording does."""
     readable, writable = os.pipe()
@@ -131,6 +159,7 @@ def test(bench, _):
         check_program(bench, name, words, times)
     check_rests(bench)
     check_searched(bench)
+    check_descriptors(bench)
     check_endless(bench)
 
 

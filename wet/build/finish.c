@@ -377,6 +377,19 @@ static void processor_put(json_t *meta, const struct rrt_processor *processor)
         json_object_set_new(meta, "lsl", json_integer((json_int_t)processor->lsl));
 }
 
+/* Puts what descriptors 0 to 2 were: a list of numbers for each, null for one that is not known. */
+static void streams_put(json_t *meta, const struct rrt_inherited *streams)
+{
+    json_t *list = json_array();
+    for (int fd = 0; fd < RRT_INHERITED; fd++) {
+        json_t *stream = streams[fd].is_known ? json_array() : json_null();
+        for (int i = 0; i < RRT_INHERITED_FIELDS && streams[fd].is_known; i++)
+            json_array_append_new(stream, json_integer(streams[fd].fields[i]));
+        json_array_append_new(list, stream);
+    }
+    json_object_set_new(meta, "streams", list);
+}
+
 /* Puts when and where the program was recorded, as far as that is known. */
 static void surroundings_put(json_t *meta, const struct rrt_surroundings *surroundings)
 {
@@ -384,6 +397,7 @@ static void surroundings_put(json_t *meta, const struct rrt_surroundings *surrou
         json_object_set_new(meta, "recorded_at", json_integer(surroundings->began_ns));
     if (surroundings->cwd)
         json_object_set_new(meta, "recorded_in", text(surroundings->cwd));
+    streams_put(meta, surroundings->streams);
 }
 
 static void branch_put(json_t *meta, const struct wet_branch_of *branch)

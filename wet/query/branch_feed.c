@@ -137,6 +137,7 @@ static void info_take(struct wet_branch *branch, const struct wetdbg *wet,
     branch->run.is_trusted = wet->is_trusted;
     branch->run.surroundings = (struct rrt_surroundings){.began_ns = wet->info.recorded_at_ns,
                                                          .cwd = (char *)wet->info.recorded_in};
+    memcpy(branch->run.surroundings.streams, wet->streams, sizeof(wet->streams));
 }
 
 int wet_branch_open(struct wetdbg *wet, const struct wet_whole_run *run, struct wet_branch **out)

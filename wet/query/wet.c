@@ -36,6 +36,19 @@ static uint64_t number_or(const json_t *meta, const char *key, uint64_t otherwis
     return json_object_get(meta, key) ? number(meta, key) : otherwise;
 }
 
+/* What descriptors 0 to 2 were; one whose numbers are not all there is not known. */
+static void streams_take(struct wetdbg *wet)
+{
+    const json_t *list = json_object_get(wet->meta, "streams");
+    for (size_t fd = 0; fd < RRT_INHERITED; fd++) {
+        const json_t *numbers = json_array_get(list, fd);
+        struct rrt_inherited *stream = &wet->streams[fd];
+        stream->is_known = json_array_size(numbers) == RRT_INHERITED_FIELDS;
+        for (size_t i = 0; i < RRT_INHERITED_FIELDS && stream->is_known; i++)
+            stream->fields[i] = json_integer_value(json_array_get(numbers, i));
+    }
+}
+
 static int hex_digit(char digit)
 {
     const char *at = digit ? strchr("0123456789abcdef", digit) : NULL;
@@ -122,6 +135,7 @@ static int meta_open(struct wetdbg *wet)
     info->change = wet_meta_text(wet, json_object_get(branch, "change"));
     info->change_time = number(branch, "time");
     info->recorded_in = wet_meta_text(wet, json_object_get(wet->meta, "recorded_in"));
+    streams_take(wet);
     wet->xcr0 = number(wet->meta, "xcr0");
     wet->processor.rdpid = number_or(wet->meta, "rdpid", AGT_PROCESSOR_UNKNOWN);
     wet->processor.lsl = number_or(wet->meta, "lsl", AGT_PROCESSOR_UNKNOWN);

@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include "recorder/replay/engine.h"
+#include "recorder/rr_trace/trace_surroundings.h"
 #include "wet/intervals.h"
 #include "wet/query/interval.h"
 #include "wet/query/statements.h"
@@ -56,6 +57,7 @@ struct wetdbg {
     size_t decoded_count;
     uint64_t xcr0;
     struct agt_processor processor;
+    struct rrt_inherited streams[RRT_INHERITED];
     uint32_t x87; /* AGT_X87_* */
     bool cpuid_is_recorded, cpuid_is_here;
     char lacks[512]; /* names of recorded features that this processor lacks */

@@ -41,6 +41,11 @@ uint64_t wet_whole_processor(const struct wetdbg *wet)
     return wet->processor.rdpid == AGT_PROCESSOR_UNKNOWN ? 0 : wet->processor.rdpid;
 }
 
+const struct rrt_inherited *wet_whole_inherited(const struct wetdbg *wet)
+{
+    return wet->streams;
+}
+
 bool wet_whole_is_trusted(const struct wetdbg *wet)
 {
     return wet->is_trusted;

@@ -8,6 +8,7 @@
 #include "common/page.h"
 #include "recorder/agent/agent.h"
 #include "recorder/rr_trace/input_format.h"
+#include "recorder/rr_trace/trace_surroundings.h"
 #include "wet/trace/rules.h"
 #include "wet/verify/verify_priv.h"
 #include <wetdbg/errors.h>
@@ -98,6 +99,9 @@ static bool meta_check(struct wet_verifier *verifier)
     if (json_object_get(verifier->meta, "recorded_in") &&
         !is_text(json_object_get(verifier->meta, "recorded_in")))
         return say(verifier, kind, 0, "'recorded_in' is no text");
+    const json_t *streams = json_object_get(verifier->meta, "streams");
+    if (streams && json_array_size(streams) != RRT_INHERITED)
+        return say(verifier, kind, 0, "'streams' is no list of three");
     if (!is_fingerprint(json_object_get(verifier->meta, "fingerprint")))
         return say(verifier, kind, 0, "'fingerprint' is not 16 digits and a blank");
     verifier->first_time = wet_verifier_meta(verifier, "first_time");
