@@ -50,8 +50,8 @@ struct slc_spare {
 
 /*
  * Pops that are loads (slicer/scan/bypass.h), sorted. A scan that follows the dynamic linker also
- * meets what that perhaps wrote (xsave has a bound only, which reaches into the frames of its
- * callers): pops that are loads there are none elsewhere.
+ * meets its own pops, and what it wrote is no longer from outside: pops that are loads there may be
+ * none elsewhere.
  */
 struct slc_refusals {
     wetdbg_time *pops;

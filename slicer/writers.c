@@ -106,13 +106,10 @@ static int pass_store(struct search *search, const struct wet_exec *exec,
         .pc = statement->pc,
         .task = exec->task,
     };
-    struct ins_range ranges[INS_RANGES_MAX] = {{slots[store->slot], store->size_bytes}};
-    unsigned count = 1;
+    struct ins_range ranges[INS_RANGES_MAX];
     int result = writer.time < search->before ? pass_events(search, writer.time) : 0;
 
-    if (store->is_range)
-        count = slc_operand_ranges(statement, store->operand, slots, ranges);
-
+    unsigned count = slc_operand_ranges(statement, store->operand, slots, ranges);
     for (unsigned r = 0; r < count && !result && writer.time < search->before; r++)
         result = take(search, writer, ranges[r].address, ranges[r].size_bytes);
     return result;

@@ -6,6 +6,7 @@
 #include "recorder/dbi/operand.h"
 #include "recorder/dbi/scratch.h"
 #include "recorder/dbi/slots.h"
+#include "recorder/insn/insn_image.h"
 #include "recorder/insn/insn_ranges.h"
 
 static unsigned value_words(const struct ins_info *info)
@@ -138,6 +139,31 @@ static void collect_memory_selector(struct work *w, unsigned at)
     dbi_reg_return(w, value);
 }
 
+/* What xsave and its kin are asked for; what they say of it in the image comes afterwards. */
+static void collect_asked(struct work *w)
+{
+    dbi_ring_store(w, w->word + INS_IMAGE_RAX, INS_RAX);
+    dbi_ring_store(w, w->word + INS_IMAGE_RDX, INS_RDX);
+    w->word += INS_IMAGE_SLOTS;
+    w->slot += INS_IMAGE_SLOTS;
+}
+
+/* The start of the image's header; the agent has looked at what was stored. */
+static void collect_header(struct work *w, unsigned at)
+{
+    const struct ins_mem *mem = &w->code->insns[at].info.mems[0];
+    unsigned place = dbi_reg_borrow(w, at, 0), value = dbi_reg_borrow(w, at, 0);
+    unsigned first = w->word - INS_IMAGE_SLOTS;
+
+    dbi_address_get(w, at, mem, place, 0);
+    emit_load_sized(w->e, value, place, INS_IMAGE_STATES_OFF, 8);
+    dbi_ring_store(w, first + INS_IMAGE_STATES, value);
+    emit_load_sized(w->e, value, place, INS_IMAGE_STATES_OFF + 8, 8);
+    dbi_ring_store(w, first + INS_IMAGE_LAYOUT, value);
+    dbi_reg_return(w, place);
+    dbi_reg_return(w, value);
+}
+
 void dbi_ring_before(struct work *w, unsigned at)
 {
     const struct ins_info *info = &w->code->insns[at].info;
@@ -159,6 +185,8 @@ void dbi_ring_before(struct work *w, unsigned at)
         collect_selector(w, at, &info->choice);
     else if (info->choice.kind == INS_CHOICE_TOP)
         collect_top(w);
+    else if (info->choice.kind == INS_CHOICE_IMAGE)
+        collect_asked(w);
 }
 
 void dbi_ring_after(struct work *w, unsigned at)
@@ -166,6 +194,8 @@ void dbi_ring_after(struct work *w, unsigned at)
     const struct ins_info *info = &w->code->insns[at].info;
     if (info->choice.kind == INS_CHOICE_BYTES && info->choice.selector == INS_PLACE_MEMORY)
         collect_memory_selector(w, at);
+    if (info->choice.kind == INS_CHOICE_IMAGE)
+        collect_header(w, at);
     if (!info->mem_count || !(info->mems[0].flags & INS_MEM_REP))
         return;
     dbi_ring_store(w, w->word + 1, INS_RCX);

@@ -182,7 +182,7 @@ enum ins_mem_flag {
     INS_MEM_VSIB64 = 1 << 10,     /* ... of 64-bit elements */
     INS_MEM_BIT_OFFSET = 1 << 11, /* bt and kin with a register bit offset, see below */
     INS_MEM_INDEX_BYTE = 1 << 12, /* xlat: the index is the zero-extended low byte */
-    INS_MEM_SIZE_BOUND = 1 << 13, /* xsave, xrstor: an upper bound; see ins_xsave_bytes() */
+    INS_MEM_SIZE_BOUND = 1 << 13, /* xsave, xrstor: an upper bound; see insn_image.h */
     INS_MEM_LINE = 1 << 14,       /* the address is rounded down to its 64-byte line (clzero) */
     INS_MEM_K = 1 << 15, /* with INS_MEM_VSIB*: the mask is a mask register, not a vector */
 };
@@ -332,6 +332,7 @@ enum ins_choice_kind {
     INS_CHOICE_BYTES,     /* where each byte of a vector, or of a store, comes from */
     INS_CHOICE_TOP,       /* which registers st(i) are: one slot, the status word before, of which
                            * bits 11..13 are TOP and no others mean anything */
+    INS_CHOICE_IMAGE,     /* what xsave and its kin touch of the image: enum ins_image_slot */
 };
 
 /* How the selector of INS_CHOICE_BYTES is read, element by element. */

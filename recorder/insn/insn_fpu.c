@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "common/cpuid.h"
+#include "recorder/insn/insn_image.h"
 #include "recorder/insn/insn_priv.h"
 
 /* ---- x87 ---- */
@@ -535,13 +535,14 @@ static void add_component_choice(struct ins_flow *flow)
     ins_regset_add_gpr(&flow->cond_uses, INS_RDX, 0, 8);
 }
 
-static void xsave_flow(struct ins_work *work)
+/* Bits of the header that nobody asked for stay, except for xsavec, which writes all of them. */
+static void xsave_flow(struct ins_work *work, bool reads_header)
 {
     struct ins_flow *flow = ins_flow_new(work);
     add_extended_state(&flow->value_uses);
     add_component_choice(flow);
-    flow->mem_uses = 1;
-    flow->mem_may_defs = 1;
+    flow->mem_uses = reads_header ? 1 : 0;
+    flow->mem_may_defs = 1; /* less than the operand; ins_image_ranges() */
 }
 
 static void xrstor_flow(struct ins_work *work)
@@ -577,11 +578,13 @@ static bool state_rules(struct ins_work *work)
         return true;
     case ZYDIS_MNEMONIC_XSAVE:
     case ZYDIS_MNEMONIC_XSAVE64:
-    case ZYDIS_MNEMONIC_XSAVEC:
-    case ZYDIS_MNEMONIC_XSAVEC64:
     case ZYDIS_MNEMONIC_XSAVEOPT:
     case ZYDIS_MNEMONIC_XSAVEOPT64:
-        xsave_flow(work);
+        xsave_flow(work, true);
+        return true;
+    case ZYDIS_MNEMONIC_XSAVEC:
+    case ZYDIS_MNEMONIC_XSAVEC64:
+        xsave_flow(work, false);
         return true;
     case ZYDIS_MNEMONIC_XRSTOR:
     case ZYDIS_MNEMONIC_XRSTOR64:
@@ -661,6 +664,11 @@ void ins_top_choose(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand
     struct x87_form form;
 
     choice->loses_top = loads_top(zi->mnemonic) || touches_mmx(zi, ops);
+    if (ins_is_image(zi->mnemonic)) {
+        choice->kind = INS_CHOICE_IMAGE;
+        choice->slots = INS_IMAGE_SLOTS;
+        return;
+    }
     if (choice->loses_top || !is_x87(zi))
         return;
     bool is_known = form_of(zi, ops, &form);
@@ -705,25 +713,4 @@ const struct ins_info *ins_settle(const struct ins_info *info, const uint64_t *s
     for (unsigned f = 0; f < out->flow_count; f++)
         settle(&out->flows[f], slots[info->mem_count] >> 11 & 7);
     return out;
-}
-
-/* ---- size of an XSAVE image ---- */
-
-#define XSAVE_LEGACY_BYTES 576 /* the fxsave image and the header */
-#define XSAVE_COMPONENTS   63
-
-unsigned ins_xsave_bytes(unsigned mnemonic, uint64_t components)
-{
-    bool compact = mnemonic == ZYDIS_MNEMONIC_XSAVEC || mnemonic == ZYDIS_MNEMONIC_XSAVEC64;
-    unsigned end = XSAVE_LEGACY_BYTES;
-    for (unsigned i = 2; i < XSAVE_COMPONENTS; i++) {
-        if (!(components >> i & 1) || !wd_cpuid_has(0xd))
-            continue;
-        struct wd_cpuid is = wd_cpuid_ask(0xd, i); /* size, offset, flags */
-        if (compact)
-            end = (is.ecx & 2 ? (end + 63) & ~63u : end) + is.eax;
-        else if (is.ebx + is.eax > end)
-            end = is.ebx + is.eax;
-    }
-    return end < INS_XSAVE_BYTES_MAX ? end : INS_XSAVE_BYTES_MAX;
 }

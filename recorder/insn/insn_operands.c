@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "recorder/insn/insn_image.h"
 #include "recorder/insn/insn_priv.h"
 
 /* ---- registers ---- */
@@ -212,23 +213,6 @@ static bool is_lane_wise(const struct ins_work *work)
     }
 }
 
-static bool is_state_image(ZydisMnemonic mnemonic)
-{
-    switch (mnemonic) {
-    case ZYDIS_MNEMONIC_XSAVE:
-    case ZYDIS_MNEMONIC_XSAVE64:
-    case ZYDIS_MNEMONIC_XSAVEC:
-    case ZYDIS_MNEMONIC_XSAVEC64:
-    case ZYDIS_MNEMONIC_XSAVEOPT:
-    case ZYDIS_MNEMONIC_XSAVEOPT64:
-    case ZYDIS_MNEMONIC_XRSTOR:
-    case ZYDIS_MNEMONIC_XRSTOR64:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static void set_index(const ZydisDecodedOperand *op, struct ins_mem *mem)
 {
     mem->index = -1;
@@ -327,7 +311,7 @@ static void set_special_address(const struct ins_work *work, struct ins_mem *mem
         mem->scale = 1;
         mem->flags |= INS_MEM_INDEX_BYTE;
     }
-    if (is_state_image(work->zi->mnemonic)) {
+    if (ins_is_image(work->zi->mnemonic)) {
         mem->size_bytes = INS_XSAVE_BYTES_MAX;
         mem->flags |= INS_MEM_SIZE_BOUND;
     }

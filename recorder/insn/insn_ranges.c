@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "recorder/insn/insn_image.h"
 #include "recorder/insn/insn_pick.h"
 
 unsigned ins_slot_count(const struct ins_info *info)
@@ -105,6 +106,12 @@ static unsigned chosen_ranges(const struct ins_info *info, unsigned operand, con
     return count;
 }
 
+bool ins_ranges_are_exact(const struct ins_info *info, unsigned operand)
+{
+    return info->mems[operand].flags & INS_MEM_REP || info->choice.kind == INS_CHOICE_BYTES ||
+           (info->choice.kind == INS_CHOICE_IMAGE && ins_image_is_exact(info->mnemonic));
+}
+
 unsigned ins_operand_ranges(const struct ins_info *info, unsigned operand, const uint64_t *slots,
                             struct ins_range ranges[INS_RANGES_MAX])
 {
@@ -114,6 +121,8 @@ unsigned ins_operand_ranges(const struct ins_info *info, unsigned operand, const
         return lane_ranges(mem, slots + operand, ranges);
     if (mem->flags & INS_MEM_LANES && ins_is_pick(info))
         return chosen_ranges(info, operand, slots, ranges);
+    if (mem->flags & INS_MEM_SIZE_BOUND)
+        return ins_image_ranges(info, slots, ranges);
     ranges[0] = mem->flags & INS_MEM_REP ? rep_range(info, operand, slots)
                                          : (struct ins_range){slots[operand], mem->size_bytes};
     return 1;

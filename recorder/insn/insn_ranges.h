@@ -24,10 +24,7 @@ unsigned ins_slot_count(const struct ins_info *info);
 
 /* Whether ins_operand_ranges() gives no more than what was touched, though the operand's flags
  * leave open how much that is. */
-static inline bool ins_ranges_are_exact(const struct ins_info *info, unsigned operand)
-{
-    return info->mems[operand].flags & INS_MEM_REP || info->choice.kind == INS_CHOICE_BYTES;
-}
+bool ins_ranges_are_exact(const struct ins_info *info, unsigned operand);
 
 /* Every other byte of a 512-bit vector. */
 #define INS_RANGES_MAX 32
@@ -39,7 +36,8 @@ static inline bool ins_ranges_are_exact(const struct ins_info *info, unsigned op
  * of an operand with a VSIB index the 64-byte images of index and mask (of a mask register: 8 bytes
  * of it); behind all of these what info->choice says. Returns how many: 1, of VSIB those lanes that
  * the mask chooses, perhaps 0, of a masked move and its kind (INS_CHOICE_BYTES) runs of the bytes
- * that were taken or written, perhaps 0, too. A rep instruction that did nothing has an empty one.
+ * that were taken or written, perhaps 0, too, of xsave and its kin (INS_CHOICE_IMAGE) what is in
+ * use and was asked for. A rep instruction that did nothing has an empty one.
  */
 unsigned ins_operand_ranges(const struct ins_info *info, unsigned operand, const uint64_t *slots,
                             struct ins_range ranges[INS_RANGES_MAX]);

@@ -392,17 +392,6 @@ static int collect_vectors(struct slc_work *work, const struct ins_flow *flow)
     return err;
 }
 
-/*
- * What perhaps was overwritten. Of xsave the range is the largest that there is, with all that the
- * processor has: far more than the dynamic linker saves, which has its area below its callers'
- * frames. These it leaves alone.
- */
-static void drop_perhaps_stored(struct slc_work *work, const struct ins_range *range)
-{
-    if (!work->in->is_loader || range->size_bytes <= 64)
-        slc_pins_drop_range(work->stepping->pins, range->address, range->size_bytes);
-}
-
 static int collect_stores(struct slc_work *work, const struct ins_flow *flow)
 {
     struct ins_range ranges[INS_RANGES_MAX];
@@ -420,7 +409,7 @@ static int collect_stores(struct slc_work *work, const struct ins_flow *flow)
             if (!slc_pins_touch(work->stepping->pins, ranges[r].address, ranges[r].size_bytes))
                 continue;
             if (!(flow->mem_defs & bit) && !is_range)
-                drop_perhaps_stored(work, &ranges[r]);
+                slc_pins_drop_range(work->stepping->pins, ranges[r].address, ranges[r].size_bytes);
             else if (ranges[r].size_bytes <= 8 && !is_range)
                 err = make_memory(work, &ranges[r]);
             else if (!is_move || is_range)

@@ -84,8 +84,8 @@ static bool access_of(const struct wet_statement *statement, uint32_t s, unsigne
     }
     *access = (struct slc_access){.statement = (uint16_t)s,
                                   .operand = (uint8_t)m,
-                                  .is_range =
-                                      mem->flags & (INS_MEM_REP | INS_MEM_VSIB32 | INS_MEM_VSIB64),
+                                  .is_range = mem->flags & (INS_MEM_REP | INS_MEM_VSIB32 |
+                                                            INS_MEM_VSIB64 | INS_MEM_SIZE_BOUND),
                                   .is_read = is_read || (is_written && !is_sure),
                                   .is_written = is_written,
                                   .is_sure = is_sure,

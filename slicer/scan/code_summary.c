@@ -179,7 +179,8 @@ static int list_stores(struct slc_node *node, const struct wet_node *wet)
                     node->stores[count] = (struct slc_store){
                         .statement = (uint16_t)s,
                         .operand = (uint8_t)m,
-                        .is_range = mem->flags & (INS_MEM_REP | INS_MEM_VSIB32 | INS_MEM_VSIB64),
+                        .is_range = mem->flags & (INS_MEM_REP | INS_MEM_VSIB32 | INS_MEM_VSIB64 |
+                                                  INS_MEM_SIZE_BOUND),
                         .slot = (uint16_t)(statement->slot + m),
                         .size_bytes = mem->size_bytes};
                 count++;

@@ -125,7 +125,7 @@ unsigned slc_loader_stores(const struct ins_info *info)
         perhaps |= info->flows[f].mem_may_defs;
     }
     for (unsigned m = 0; m < info->mem_count; m++)
-        if (perhaps & 1u << m && info->mems[m].flags & INS_MEM_REP)
+        if (perhaps & 1u << m && ins_ranges_are_exact(info, m))
             sure |= 1u << m;
     return sure;
 }

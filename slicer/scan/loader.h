@@ -26,9 +26,8 @@ int slc_loader_pass(struct slc_scan *scan, struct slc_task *task, const struct w
 /* Registers that are the same after a call into the linker that returned, or after its resolver. */
 struct ins_regset slc_loader_preserved(bool is_resolver);
 
-/* Operands that an instruction of the linker writes for sure. Perhaps-stores end nothing (and
- * xsave's bound goes far beyond what it saves, into the frames of callers); a rep range is
- * exact. */
+/* Operands of which an instruction of the linker writes for sure what slc_operand_ranges() says:
+ * rep ranges, masked stores and what its resolver saves with xsave are exact. */
 unsigned slc_loader_stores(const struct ins_info *info);
 
 /* All that is put aside comes back. */

@@ -26,6 +26,7 @@
 
 #include "common/cpuid.h"
 #include "recorder/event/ops.h"
+#include "recorder/insn/insn_image.h"
 #include "tests/slicer/fake_priv.h"
 #include <wetdbg/errors.h>
 
@@ -180,6 +181,24 @@ static void settle_step(struct wetdbg *wet, struct code *code, uint64_t status)
     wet->steps.at[wet->steps.count - 1].info = *settled;
 }
 
+/* What xsave or its kin is asked for; the image's header comes when it has run. */
+static void push_asked(struct wetdbg *wet, const struct user_regs_struct *r)
+{
+    PUSH(wet->slots, r->rax);
+    PUSH(wet->slots, r->rdx);
+    PUSH(wet->slots, 0);
+    PUSH(wet->slots, 0);
+}
+
+static void finish_image(struct wetdbg *wet)
+{
+    uint64_t *header = &wet->slots.at[wet->slots.count - 2];
+    uint64_t image = wet->slots.at[wet->slots.count - 1 - INS_IMAGE_SLOTS];
+
+    if (pread(wet->memory, header, 16, (off_t)(image + INS_IMAGE_STATES_OFF)) != 16)
+        abort();
+}
+
 /* Slots of an instruction that is about to run; those of a rep instruction are finished after. */
 static void begin_step(struct wetdbg *wet, uint32_t slot, struct code *code,
                        const struct user_regs_struct *r)
@@ -215,6 +234,8 @@ static void begin_step(struct wetdbg *wet, uint32_t slot, struct code *code,
     else if (code->info.choice.kind == INS_CHOICE_BYTES)
         push_selector(wet, &code->info, wet->tasks[slot].tid,
                       code->info.mem_count ? wet->slots.at[step.slot_off] : 0);
+    else if (code->info.choice.kind == INS_CHOICE_IMAGE)
+        push_asked(wet, r);
 }
 
 static void end_step(struct wetdbg *wet, const struct user_regs_struct *before,
@@ -222,6 +243,8 @@ static void end_step(struct wetdbg *wet, const struct user_regs_struct *before,
 {
     const struct ins_info *info = wet->steps.at[wet->steps.count - 1].info;
 
+    if (info->choice.kind == INS_CHOICE_IMAGE)
+        finish_image(wet);
     if (info->mem_count == 0 || !(info->mems[0].flags & INS_MEM_REP))
         return;
     PUSH(wet->slots, before->rcx);

@@ -249,7 +249,7 @@ static unsigned operand_ranges(const struct wet_statement *statement, unsigned m
 {
     const struct ins_info *info = statement->info;
     const uint64_t *at = slots + statement->slot;
-    if (info->mems[m].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64) ||
+    if (info->mems[m].flags & (INS_MEM_VSIB32 | INS_MEM_VSIB64 | INS_MEM_SIZE_BOUND) ||
         (info->mems[m].flags & INS_MEM_LANES && info->choice.kind == INS_CHOICE_BYTES))
         return ins_operand_ranges(info, m, at, ranges);
     ranges[0] = (struct ins_range){at[m], info->mems[m].size_bytes};

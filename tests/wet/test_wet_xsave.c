@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "recorder/agent/xsave.h"
+#include "recorder/insn/insn_image.h"
 #include "tests/skipped.h"
 #include "tests/wet/wet_fixture.h"
 
@@ -194,10 +195,98 @@ static void xsave_stores_what_registers_hold(void **state)
         skipped_say("test_wet_xsave", "what xsave stores: the processor has no AVX-512");
 }
 
+/* ---- what slots say was stored ---- */
+
+static bool is_in_header(size_t at)
+{
+    return at >= INS_IMAGE_STATES_OFF && at < INS_IMAGE_STATES_OFF + 16;
+}
+
+/* Compares the bytes that one instruction changed with its ranges. Areas are filled with a byte that
+ * no component has at its beginning, except the header, which had zeros. */
+static void ranges_check(struct wetdbg_state *state, wetdbg_time time, const struct ins_info *info,
+                         const uint64_t *slots)
+{
+    struct image before, after;
+    struct ins_range ranges[INS_RANGES_MAX];
+    bool is_stored[AREA_BYTES] = {false};
+    unsigned count = ins_operand_ranges(info, 0, slots, ranges);
+
+    ok(wetdbg_state_advance(state, time));
+    ok(wetdbg_state_read(state, slots[0], &before, sizeof(before)));
+    ok(wetdbg_state_advance(state, time + 1));
+    ok(wetdbg_state_read(state, slots[0], &after, sizeof(after)));
+    for (unsigned r = 0; r < count; r++) {
+        assert_in_range(ranges[r].address + ranges[r].size_bytes - slots[0], 1, AREA_BYTES);
+        assert_true(r == 0 || ranges[r].address > ranges[r - 1].address);
+        memset(is_stored + (ranges[r].address - slots[0]), true, ranges[r].size_bytes);
+    }
+    assert_true(is_stored[INS_IMAGE_STATES_OFF]);
+    for (size_t at = 0; at < AREA_BYTES; at++)
+        if (!is_in_header(at) && is_stored[at] != (before.bytes[at] != after.bytes[at]))
+            fail_msg("%s at time %llu: byte %zu %s, the ranges say otherwise",
+                     ins_mnemonic_name(info->mnemonic), (unsigned long long)time, at,
+                     is_stored[at] ? "stays as it was" : "is stored");
+}
+
+static bool is_told(const struct told told[2], size_t sets, uint64_t address)
+{
+    for (size_t i = 0; i < sets; i++)
+        if (address - told[i].address < told[i].count * AREA_BYTES)
+            return true;
+    return false;
+}
+
+static size_t interval_ranges_check(struct wetdbg *wet, const struct wet_interval *interval,
+                                    const struct told told[2], size_t sets)
+{
+    struct wetdbg_state *state;
+    size_t checked = 0;
+
+    ok(wetdbg_state_open(wet, interval->first_time, &state));
+    for (size_t i = 0; i < interval->exec_count; i++) {
+        const struct wet_exec *exec = &interval->execs[i];
+        const struct wet_node *node = wet_get_node(wet, exec->node);
+        for (uint32_t s = 0; s < node->statement_count; s++) {
+            const struct ins_info *info = node->statements[s].info;
+            const uint64_t *slots = interval->slots + exec->slot_off + node->statements[s].slot;
+            if (info->choice.kind != INS_CHOICE_IMAGE || !is_told(told, sets, slots[0]))
+                continue;
+            ranges_check(state, interval->first_time + exec->time_off + s, info, slots);
+            checked++;
+        }
+    }
+    wetdbg_state_close(state);
+    return checked;
+}
+
+static void slots_say_what_was_stored(void **state)
+{
+    struct fixture *fixture = *state;
+    struct told told[2];
+    size_t sets = __builtin_cpu_supports("avx512f") ? 2 : 1, checked = 0, areas = 0;
+
+    if (!__builtin_cpu_supports("avx")) {
+        skipped_say("test_wet_xsave", "what slots say: the processor has no AVX");
+        skip();
+    }
+    memcpy(told, fixture->run.out, sets * sizeof(told[0]));
+    for (uint64_t k = 0; k < wetdbg_get_info(fixture->cut)->intervals; k++) {
+        const struct wet_interval *interval;
+        ok(wet_interval_get(fixture->cut, k, &interval));
+        checked += interval_ranges_check(fixture->cut, interval, told, sets);
+        wet_interval_put(fixture->cut, interval);
+    }
+    for (size_t i = 0; i < sets; i++)
+        areas += told[i].count;
+    assert_int_equal(checked, areas);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(xsave_settle_makes_all_forms_the_same),
+        cmocka_unit_test_setup_teardown(slots_say_what_was_stored, run_xsaves, fixture_close),
         cmocka_unit_test(xsave_settle_keeps_what_is_in_use),
         cmocka_unit_test(xsave_settle_leaves_what_was_not_asked_for),
         cmocka_unit_test(xsave_layouts_are_as_the_manual_has_them),

@@ -75,7 +75,8 @@ int dep_groups_validate(const struct dep_groups *groups)
 /* Whether an operand is hard: only the slots tell its size, or it lies in several places. */
 static bool is_hard(const struct ins_mem *mem)
 {
-    return mem->flags & (INS_MEM_REP | INS_MEM_LANES | INS_MEM_VSIB32 | INS_MEM_VSIB64);
+    return mem->flags &
+           (INS_MEM_REP | INS_MEM_LANES | INS_MEM_VSIB32 | INS_MEM_VSIB64 | INS_MEM_SIZE_BOUND);
 }
 
 /* What is read of a node before it is known how much it takes. */

@@ -18,7 +18,7 @@
 #include "common/buf.h"
 #include "wet/store/pack.h"
 
-#define WET_STORE_VERSION 6
+#define WET_STORE_VERSION 7
 
 enum wet_section_kind {
     WET_SEC_META = 1, /* JSON */

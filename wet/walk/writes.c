@@ -83,11 +83,11 @@ static int learn_store(struct wetdbg_write_finder *finder, const struct wet_stat
         .rep_count = mem->flags & INS_MEM_REP ? (uint16_t)(statement->info->mem_count - m) : 0,
         .slot = statement->slot + slot,
         .size_bytes = mem->size_bytes,
-        .info = has_lanes ? statement->info : NULL,
+        .info = has_lanes || is_sized ? statement->info : NULL,
         .first_slot = statement->slot,
         .operand = (uint8_t)m,
         .is_return = is_return,
-        .is_maybe = is_sized || (has_lanes && !ins_ranges_are_exact(statement->info, m)),
+        .is_maybe = (is_sized || has_lanes) && !ins_ranges_are_exact(statement->info, m),
     };
     return 0;
 }
