@@ -654,10 +654,21 @@ static int pass_hole(struct slc_files *files, struct table *table, const struct 
     uint32_t index;
     int err = file_of(files, table, call->args[0], &index);
 
-    if (err || index == NO_FILE || !(call->args[1] & ~(uint64_t)FALLOC_FL_KEEP_SIZE))
+    if (err || index == NO_FILE)
         return err;
-    const struct slc_transfer transfer = transfer_of(call, SLC_TRANSFER_HOLE, index);
-    return transfer_add(files, &transfer);
+    uint64_t mode = call->args[1], end = call->args[2] + call->args[3];
+    bool has_moved = mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE);
+    uint64_t *known = &files->files[index].end;
+    struct slc_transfer transfer = transfer_of(call, SLC_TRANSFER_HOLE, index);
+    transfer.offset = call->args[2];
+    transfer.size = has_moved ? UINT64_MAX : call->args[3];
+    if (has_moved)
+        *known = SLC_OFFSET_UNKNOWN;
+    else if (!(mode & FALLOC_FL_KEEP_SIZE) && *known < end)
+        *known = end;
+    return has_moved || mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)
+               ? transfer_add(files, &transfer)
+               : 0;
 }
 
 #define MESSAGES_MAX 1024
@@ -1206,6 +1217,11 @@ static void replay_transfer(const struct slc_transfer *transfer, uint32_t number
         if (trace->written > transfer->offset)
             trace->written = transfer->offset;
     }
+    if (transfer->kind == SLC_TRANSFER_HOLE)
+        for (uint64_t i = 0; i < trace->size; i++)
+            if (trace->offset + i >= transfer->offset &&
+                trace->offset + i - transfer->offset < transfer->size)
+                trace->writers[i] = 0;
     if (transfer->kind != SLC_TRANSFER_WRITE && transfer->kind != SLC_TRANSFER_PASS)
         return;
     trace->has_unknown |= transfer->offset == SLC_OFFSET_UNKNOWN;

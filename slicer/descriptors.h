@@ -25,10 +25,11 @@ enum slc_transfer_kind {
     SLC_TRANSFER_MAP,
     SLC_TRANSFER_TRUNCATE, /* the file ends at `offset` from now on */
     SLC_TRANSFER_PASS,     /* from `from_file` to `file`, through no memory */
-    SLC_TRANSFER_HOLE,     /* fallocate took bytes away, or moved them */
-    SLC_TRANSFER_UNMAP,    /* `size` bytes from `address` on are no mapping any more */
-    SLC_TRANSFER_NAME,     /* the file was opened by its path */
-    SLC_TRANSFER_RENAME,   /* the path at `address` is the one at `to_address` now */
+    /* fallocate made `size` bytes zeros; of a size of UINT64_MAX all from `offset` on moved */
+    SLC_TRANSFER_HOLE,
+    SLC_TRANSFER_UNMAP,  /* `size` bytes from `address` on are no mapping any more */
+    SLC_TRANSFER_NAME,   /* the file was opened by its path */
+    SLC_TRANSFER_RENAME, /* the path at `address` is the one at `to_address` now */
     SLC_TRANSFER_LINK,
     SLC_TRANSFER_UNLINK,
     SLC_TRANSFER_SYMLINK, /* the path at `to_address` leads to the text at `address` */

@@ -115,14 +115,24 @@ static int block_clear(struct slc_block *block, uint32_t start, uint32_t end)
     return (int)at;
 }
 
-void slc_contents_cut(struct slc_contents *contents, uint32_t object, uint64_t offset)
+int slc_contents_clear(struct slc_contents *contents, uint32_t object, uint64_t offset,
+                       uint64_t end)
 {
     for (uint32_t at = contents->objects[object].head; at; at = contents->blocks[at - 1].next) {
         struct slc_block *block = &contents->blocks[at - 1];
-        uint64_t first = block->number * SLC_CONTENT_BLOCK;
-        if (offset < first + SLC_CONTENT_BLOCK) /* what is cut at the end needs no room */
-            block_clear(block, offset > first ? (uint32_t)(offset - first) : 0, SLC_CONTENT_BLOCK);
+        uint64_t first = block->number * SLC_CONTENT_BLOCK, behind = first + SLC_CONTENT_BLOCK;
+        if (offset >= behind || end <= first)
+            continue;
+        if (block_clear(block, offset > first ? (uint32_t)(offset - first) : 0,
+                        end < behind ? (uint32_t)(end - first) : SLC_CONTENT_BLOCK) < 0)
+            return -ENOMEM;
     }
+    return 0;
+}
+
+void slc_contents_cut(struct slc_contents *contents, uint32_t object, uint64_t offset)
+{
+    (void)slc_contents_clear(contents, object, offset, UINT64_MAX); /* at ends it needs no room */
 }
 
 int slc_contents_put(struct slc_contents *contents, uint32_t object, uint64_t offset, uint64_t size,

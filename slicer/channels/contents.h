@@ -52,7 +52,11 @@ uint32_t slc_contents_object(struct slc_contents *contents);
 int slc_contents_put(struct slc_contents *contents, uint32_t object, uint64_t offset, uint64_t size,
                      uint32_t sender, uint64_t from);
 
-/* Nothing is known of bytes from `offset` on. */
+/* Nothing is known of bytes [offset, end). 0 or -ENOMEM. */
+int slc_contents_clear(struct slc_contents *contents, uint32_t object, uint64_t offset,
+                       uint64_t end);
+
+/* ... from `offset` on. */
 void slc_contents_cut(struct slc_contents *contents, uint32_t object, uint64_t offset);
 
 /* The first extent that has bytes in [offset, end), cut to them, with its start there in *at; NULL

@@ -391,7 +391,15 @@ static void note_directories(const struct slc_channels *channels,
             last[directories[i]] = UINT64_MAX;
 }
 
-/* When each file was last read, by event. */
+/* Whether a call says something of a file's bytes without writing any. */
+static bool asks(const struct slc_transfer *transfer)
+{
+    return transfer->kind == SLC_TRANSFER_READ || transfer->kind == SLC_TRANSFER_MAP ||
+           transfer->kind == SLC_TRANSFER_PASS || transfer->kind == SLC_TRANSFER_TRUNCATE ||
+           transfer->kind == SLC_TRANSFER_HOLE;
+}
+
+/* When each file was last read, or lost bytes, by event. */
 static uint64_t *find_reads(const struct slc_channels *channels)
 {
     uint64_t *last = calloc(slc_files_count(channels->files) + 1, sizeof(*last));
@@ -400,8 +408,7 @@ static uint64_t *find_reads(const struct slc_channels *channels)
         const struct slc_transfer *transfer = &channels->list[i];
         note_directories(channels, transfer, last);
         uint32_t file = transfer->kind == SLC_TRANSFER_PASS ? transfer->from_file : transfer->file;
-        if ((transfer->kind <= SLC_TRANSFER_MAP || transfer->kind == SLC_TRANSFER_PASS) &&
-            transfer->kind != SLC_TRANSFER_WRITE && last[file] < transfer->ended)
+        if (asks(transfer) && last[file] < transfer->ended)
             last[file] = transfer->ended;
     }
     return last;
@@ -858,10 +865,24 @@ static int cut(struct linker *linker, const struct slc_transfer *transfer)
 
     if (err)
         return err;
-    bool is_hole = transfer->kind == SLC_TRANSFER_HOLE;
-    slc_contents_cut(&linker->contents, object, is_hole ? 0 : transfer->offset);
-    linker->states[object].end = is_hole ? SLC_OFFSET_UNKNOWN : transfer->offset;
+    slc_contents_cut(&linker->contents, object, transfer->offset);
+    linker->states[object].end = transfer->offset;
     return 0;
+}
+
+static int dig(struct linker *linker, const struct slc_transfer *transfer)
+{
+    uint64_t end = transfer->offset + transfer->size;
+    uint32_t object;
+    int err = object_of(linker, transfer->file, &object);
+
+    if (err)
+        return err;
+    if (end < transfer->offset) /* from there on all has moved */
+        end = UINT64_MAX;
+    if (linker->states[object].end < end)
+        linker->states[object].end = SLC_OFFSET_UNKNOWN;
+    return slc_contents_clear(&linker->contents, object, transfer->offset, end);
 }
 
 static int pass(struct linker *linker, uint32_t number)
@@ -880,8 +901,9 @@ static int pass(struct linker *linker, uint32_t number)
     case SLC_TRANSFER_MAP:
         return pass_map(linker, number, transfer);
     case SLC_TRANSFER_TRUNCATE:
-    case SLC_TRANSFER_HOLE:
         return cut(linker, transfer);
+    case SLC_TRANSFER_HOLE:
+        return dig(linker, transfer);
     case SLC_TRANSFER_UNMAP:
         return pass_unmap(linker, number, transfer);
     case SLC_TRANSFER_NAME:

@@ -676,9 +676,10 @@ static void hidden(struct brute *b, const struct fake_happening *h)
 static void cut(struct brute *b, const struct fake_happening *h)
 {
     uint64_t first = FILE_KEY(h->to.object, h->to.offset);
+    uint64_t end = h->size ? first + h->size : FILE_KEY(h->to.object + 1, 0);
 
     for (size_t i = 0; i < b->memory.capacity && h->to.object != UINT32_MAX; i++)
-        if (b->memory.keys[i] > first && b->memory.keys[i] - 1 < FILE_KEY(h->to.object + 1, 0))
+        if (b->memory.keys[i] > first && b->memory.keys[i] - 1 < end)
             b->memory.values[i] = 0;
 }
 

@@ -38,6 +38,7 @@ static const struct call {
     {SYS_socketpair, "vvvd"},
     {SYS_memfd_create, "sv"},
     {SYS_ftruncate, "dv"},
+    {SYS_fallocate, "dvvv"},
     {SYS_splice, "d[8]d[8]vv"},
     {SYS_copy_file_range, "d[8]d[8]vv"},
     {SYS_tee, "ddvv"},

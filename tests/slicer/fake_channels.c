@@ -407,6 +407,10 @@ void fake_channels_exit(struct wetdbg *wet, uint32_t slot, wetdbg_time call,
         passing.to = end_of(wet, before->rdi, true, before->rsi);
         happen(wet, FAKE_CUT, slot, call, &passing, 0, 0);
         break;
+    case SYS_fallocate:
+        passing.to = end_of(wet, before->rdi, true, before->rdx);
+        happen(wet, FAKE_CUT, slot, call, &passing, 0, before->r10);
+        break;
     case SYS_truncate:
         passing.to = end_of_path(wet, before->rdi, before->rsi);
         happen(wet, FAKE_CUT, slot, call, &passing, 0, 0);

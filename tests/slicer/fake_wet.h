@@ -54,7 +54,7 @@ enum fake_kind {
     FAKE_COPIED, /* it put size bytes of `from` into `to` */
     FAKE_SHOWN,  /* size bytes at address are those of `from` from now on */
     FAKE_HIDDEN, /* size bytes at address are nothing's any more */
-    FAKE_CUT,    /* `to` ends at its offset */
+    FAKE_CUT,    /* `to` ends at its offset; or, with a size, so many bytes there become zeros */
     FAKE_LENT,   /* it wrote size bytes at address out of those at `lender` */
 };
 

@@ -19,7 +19,7 @@
 #define AT(n)  ((const void *)(in + (n)))
 
 static volatile unsigned char in[16], given = 7;
-static unsigned char out[16 * 35];
+static unsigned char out[16 * 37];
 static char path[64], other[64], third[64];
 
 /* 0..9, A..F */
@@ -399,6 +399,33 @@ static void own_memory(void)
     /* MOVES .9ABC234........ */
 }
 
+/* Zeros that were written, and zeros where a file has lost bytes: by another descriptor, and
+ * within. */
+static void lost(void)
+{
+    int fd = open(path, O_RDWR | O_TRUNC), again = open(path, O_RDWR);
+    int memory = memfd_create("lost", 0);
+    volatile unsigned char none = 0;
+    unsigned char zeros[16];
+
+    for (unsigned i = 0; i < sizeof(zeros); i++)
+        zeros[i] = in[i] & none;
+    check(pwrite(fd, FROM, 6, 0), 6);
+    check(pwrite(fd, zeros, 10, 6), 10);
+    check(ftruncate(again, 6), 0);
+    check(ftruncate(again, 16), 0);
+    check(pread(fd, OUT(35), 16, 0), 16);
+    /* MOVES 012345.......... */
+    check(write(memory, FROM, 16), 16);
+    check(pwrite(memory, zeros, 5, 3), 5);
+    check(fallocate(memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 3, 5), 0);
+    check(pread(memory, OUT(36), 16, 0), 16);
+    /* MOVES 012.....89ABCDEF */
+    close(memory);
+    close(again);
+    close(fd);
+}
+
 /* So that much of what that is executed depends on what came back. */
 static void look(void)
 {
@@ -427,6 +454,7 @@ int main(int argc, char **argv)
     shown();
     ways();
     own_memory();
+    lost();
     unlink(path);
     unlink(other);
     look();
