@@ -28,6 +28,9 @@ struct cli_syntax {
     bool is_raw;          /* prompt only: the whole rest of the line is one operand */
     /* prompt only: an empty line after it runs it without operands, for what follows */
     bool goes_on;
+    /* prompt only: commands that may stand behind the first '=' of the line, for Tab; ends with
+     * NULL. NULL: there is no such '=' */
+    const char *const *made_by;
     const char *next; /* prompt only: an empty line after it runs this command instead, or NULL */
     const char *details; /* paragraphs for `help NAME`, or NULL */
     const char *example; /* a line for it; a verb may have none (NULL) */

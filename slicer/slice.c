@@ -395,11 +395,11 @@ bool wetdbg_slice_reaches_crash(const struct wetdbg_slice *slice)
 
 bool wetdbg_slice_contains_time(const struct wetdbg_slice *slice, wetdbg_time time)
 {
-    uint64_t instructions = wetdbg_get_info(slice->wet)->instructions;
+    const struct wetdbg_info *info = wetdbg_get_info(slice->wet);
 
-    if (time > instructions)
+    if (time > info->last_time)
         return slice->has_fault && time == slice->fault_time;
-    if (time == 0)
+    if (time < info->first_time)
         return false;
     uint64_t k = wetdbg_interval_at(slice->wet, time);
     if (k >= slice->share_count || !slice->shares[k].bits)
@@ -660,6 +660,24 @@ int wetdbg_slice_path_to_line(const struct wetdbg_slice *slice, size_t line_inde
         return -EINVAL;
     struct filter filter = {NULL, 0, slice->order[line_index]};
     return path_to(slice, &filter, path);
+}
+
+int wetdbg_slice_path_to_time(const struct wetdbg_slice *slice, wetdbg_time time,
+                              struct wetdbg_slice_path **path)
+{
+    const struct slc_member *member = NULL;
+    const struct slc_share *share;
+
+    if (!slice->options.record_parents)
+        return wetdbg_fail(-EINVAL, "the slice was made without parents");
+    if (wetdbg_slice_contains_time(slice, time))
+        member = slc_slice_find(slice, time, &share);
+    if (!member && !(slice->has_fault && time == slice->fault_time))
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the slice has no instance at time %llu",
+                           (unsigned long long)time);
+    struct wetdbg_slice_instance end =
+        member ? instance_of(slice, share, member) : fault_instance(slice);
+    return build_path(slice, &end, path);
 }
 
 void wetdbg_slice_path_free(struct wetdbg_slice_path *path)

@@ -34,7 +34,7 @@ static uint32_t *place_of(const struct gather *gather, size_t user, size_t line)
                          gather->items[n].user == user && gather->items[n].line == line);
 }
 
-static int add(struct gather *gather, size_t user, size_t line, unsigned edge)
+static int add(struct gather *gather, size_t user, size_t line, const struct slc_member *member)
 {
     if (gather->count * 2 >= gather->index.capacity) {
         if (wd_index_renew(&gather->index,
@@ -47,10 +47,14 @@ static int add(struct gather *gather, size_t user, size_t line, unsigned edge)
     if (!*place) {
         if (wd_grow(gather->items, gather->capacity, gather->count + 1))
             return -ENOMEM;
-        gather->items[gather->count] = (struct wetdbg_slice_link){.user = user, .line = line};
+        gather->items[gather->count] =
+            (struct wetdbg_slice_link){.user = user, .line = line, .distance = member->distance};
         *place = ++gather->count;
     }
-    gather->items[*place - 1].instances[edge]++;
+    struct wetdbg_slice_link *link = &gather->items[*place - 1];
+    link->instances[member->edge]++;
+    if (member->distance < link->distance)
+        link->distance = member->distance;
     return 0;
 }
 
@@ -78,7 +82,7 @@ static int add_member(struct gather *gather, uint64_t k, size_t i)
         return 0;
     }
     gather->stands[k][i] = line;
-    return user == NO_LINE ? 0 : add(gather, user, line, member->edge);
+    return user == NO_LINE ? 0 : add(gather, user, line, member);
 }
 
 /* Parents come first: of backward slices they are later, of forward ones earlier. Members are

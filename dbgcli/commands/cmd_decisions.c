@@ -30,9 +30,9 @@ const struct cli_syntax cli_cmd_decisions_syntax = {
     .details =
         "The program's branches that lie nearest to a criterion (as for slice; without one,\n"
         "that of the last slice), each line once, with the number of its instances in\n"
-        "the slice (and of its branches: a condition with && has several): when the nearest ran, "
-        "where the program went, and where it would have\n"
-        "gone otherwise.",
+        "the slice (and of its branches: a condition with && has several): when the nearest ran,\n"
+        "where the program went, and where it would have gone otherwise. Without line\n"
+        "information each branch is told by its address.",
 };
 
 /* ---- the slice ---- */
@@ -77,7 +77,12 @@ static void print_place(struct cli_session *session, const char *before, uint64_
     struct cli_place place;
     cli_place_of_pc(session, pc, &place);
     fputs(before, session->out->stream);
-    cli_place_print(session->out, &place);
+    cli_place_print_exact(session, &place);
+}
+
+static const char *or_unknown(const char *name)
+{
+    return name ? name : "?";
 }
 
 static void print_decision(struct cli_session *session, const struct wetdbg_decision *decision)
@@ -87,10 +92,10 @@ static void print_decision(struct cli_session *session, const struct wetdbg_deci
     cli_place_of_pc(session, decision->instance.pc, &place);
     fprintf(out->stream, "time %-12" PRIu64 " ", decision->instance.time);
     fputs(cli_out_style(out, CLI_STYLE_BOLD), out->stream);
-    cli_place_print(out, &place);
+    cli_place_print_exact(session, &place);
     fputs(cli_out_style(out, CLI_STYLE_NONE), out->stream);
     fputs("  ", out->stream);
-    cli_out_text(out, place.function ? place.function : "?");
+    cli_out_text(out, or_unknown(place.file ? place.function : place.module));
     fprintf(out->stream, "  x%" PRIu64, decision->instances);
     if (decision->branches > 1)
         fprintf(out->stream, " of %" PRIu32 " branches", decision->branches);

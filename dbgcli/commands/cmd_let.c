@@ -17,12 +17,15 @@ static const struct cli_option options[] = {
     {0},
 };
 
+static const char *const makers[] = {"chop", "load", "slice", NULL};
+
 const struct cli_syntax cli_cmd_let_syntax = {
     .example = "let A = slice backward crash",
     .usage = "NAME = slice ...|chop ...|load FILE|EXPRESSION, or --delete NAME",
     .options = options,
     .operands_max = CLI_OPERANDS_ANY,
     .ends_at_operand = true,
+    .made_by = makers,
     .details =
         "Gives a set of instances a name, until the session ends:\n"
         "  let A = slice backward crash       any form of 'slice', without what only concerns\n"

@@ -23,11 +23,9 @@ const struct cli_syntax cli_cmd_print_syntax = {
                "$rax and\n"
                "the other registers, array[1]@5 (five values from there on), {int} 0x1234. "
                "EXPRESSION@TIME\n"
-               "means --at too, if TIME is start, end, crash, a bookmark or FILE:LINE#K. print/x "
-               "and the like "
-               "choose a\n"
-               "format: x, z (padded), d, u, o, t (binary), c (character), a (address), f "
-               "(floating), s (text).",
+               "means --at too, if TIME is start, end, crash, a bookmark or FILE:LINE#K. print/x\n"
+               "and the like choose a format: x, z (padded), d, u, o, t (binary), c (character),\n"
+               "a (address), f (floating), s (text).",
 };
 
 static void print_json(const struct cli_session *session, struct cli_moment *moment,

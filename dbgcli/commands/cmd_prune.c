@@ -28,24 +28,21 @@ static const struct cli_option options[] = {
 
 const struct cli_syntax cli_cmd_prune_syntax = {
     .example = "prune --ok output:0+28 --wrong output:28",
-    .usage = "[--ok CRITERION]... [--wrong CRITERION] [--from SOURCE]... [--through CRITERION]... "
-             "[--within NAME]... [--pruned] [--judge N] [--limit N] [--all]",
+    .usage = "[--ok CRITERION]... [--wrong CRITERION] [--from SOURCE]... [--through CRITERION]...\n"
+             "      [--within NAME]... [--pruned] [--judge N] [--limit N] [--all]",
     .options = options,
     .next = "more",
     .details =
-        "The lines of a backward slice, the most suspect ones first and of these the nearest, "
-        "each\n"
-        "with its confidence: how "
-        "far what is known to be right tells that its values are right. 0: any of the values that\n"
-        "the line has computed in this run would do, or nothing right depends on it; 1: only the\n"
-        "value that it had fits, and the line is left out. What is right is, if nothing is said,\n"
-        "all output before the first wrong byte. --from and --through leave only what these have\n"
-        "to do with, --within what is in a set that 'let' named. Then 'mark' says more of single "
-        "lines, and the next round begins. Values are\n"
+        "The lines of a backward slice, the most suspect ones first and of these the nearest,\n"
+        "each with its confidence: how far what is known to be right tells that its values are\n"
+        "right. 0: any of the values that the line has computed in this run would do, or nothing\n"
+        "right depends on it; 1: only the value that it had fits, and the line is left out. What\n"
+        "is right is, if nothing is said, all output before the first wrong byte. --from and\n"
+        "--through leave only what these have to do with, --within what is in a set that 'let'\n"
+        "named. Then 'mark' says more of single lines, and the next round begins. Values are\n"
         "told by running the program again.\n"
-        "Of a huge slice the latest instances are looked at, and the answer says how many: what "
-        "came\n"
-        "before has no confidence. Ctrl-C shows what is known by then.\n"
+        "Of a huge slice the latest instances are looked at, and the answer says how many: what\n"
+        "came before has no confidence. Ctrl-C shows what is known by then.\n"
         "A fault is lost by it where a wrong value happened to give right output.",
 };
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A shortest chain of dependences from the last criterion to a line: what passed over each edge. */
+/* A shortest chain of dependences from the last criterion to a line, an instruction or an instance:
+ * what passed over each edge. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/commands/origin_place.h"
 #include "dbgcli/commands/slicing.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/interrupt.h"
@@ -27,13 +29,15 @@ static const struct cli_option options[] = {
 
 const struct cli_syntax cli_cmd_why_syntax = {
     .example = "why parse.c:120",
-    .usage = "FILE:LINE [--data|--control|--thin] [--limit N] [--unfold]",
+    .usage = "FILE:LINE[#K]|*ADDRESS|TIME [--data|--control|--thin] [--limit N] [--unfold]",
     .options = options,
     .operands_min = 1,
     .operands_max = 1,
-    .details = "Why the line is in the last slice: a shortest chain of dependences from its\n"
-               "criterion to the line. Each hop says when it ran and what the hop above took\n"
-               "from it. Hops that a loop repeats are one row; in JSON all are there.",
+    .details =
+        "Why a line is in the last slice: a shortest chain of dependences from its criterion\n"
+        "to the nearest instance of the line, or to the K-th one; of an instruction by its\n"
+        "address, or to what ran at a time. Each hop says when it ran and what the hop above\n"
+        "took from it. Hops that a loop repeats are one row; in JSON all are there.",
 };
 
 /* ---- the line in the slice ---- */
@@ -65,6 +69,13 @@ static int find_line(const struct wetdbg_slice *slice, const char *file, uint32_
     return is_found ? 0 : -WETDBG_ERR_NOT_FOUND;
 }
 
+static int not_in_slice(const struct cli_session *session, const char *text)
+{
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s is not in the %s slice of %s", text,
+                       cli_kinds_name(session->kinds),
+                       wetdbg_criterion_get_info(session->criterion)->text);
+}
+
 /* Says that a line is not in the slice, or that there is no such line at all. */
 static int fail_absent(struct cli_session *session, const char *text, const char *file,
                        uint32_t line)
@@ -75,9 +86,7 @@ static int fail_absent(struct cli_session *session, const char *text, const char
     if (err)
         return err;
     free(locations);
-    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s is not in the %s slice of %s", text,
-                       cli_kinds_name(session->kinds),
-                       wetdbg_criterion_get_info(session->criterion)->text);
+    return not_in_slice(session, text);
 }
 
 /* ---- what passed over an edge ---- */
@@ -150,7 +159,10 @@ static void print_hop(struct cli_session *session, size_t number,
     cli_place_of_pc(session, hop->pc, &place);
     fprintf(out->stream, "#%-3zu time %-12" PRIu64 " %-9s ", number, hop->time,
             wetdbg_edge_name(hop->edge));
-    cli_out_text(out, place.function ? place.function : "?");
+    if (place.file)
+        cli_out_text(out, place.function ? place.function : "?");
+    else
+        cli_place_print_exact(session, &place);
     fputs("  ", out->stream);
     cli_place_print(out, &place);
     cli_thread_print_at(session, hop->time);
@@ -317,9 +329,11 @@ static int print_path_json(struct cli_session *session, const struct wetdbg_slic
     return 0;
 }
 
-static int explain(struct cli_session *session, const char *text, const struct showing *how)
+/* ---- which chain ---- */
+
+static int path_to_line(struct cli_session *session, const char *text,
+                        struct wetdbg_slice_path **path)
 {
-    struct wetdbg_slice_path *path;
     size_t index = 0;
     uint32_t line;
     char *file;
@@ -330,8 +344,75 @@ static int explain(struct cli_session *session, const char *text, const struct s
     if (err)
         err = fail_absent(session, text, file, line);
     free(file);
-    if (!err)
-        err = wetdbg_slice_path_to_line(session->slice, index, &path);
+    return err ? err : wetdbg_slice_path_to_line(session->slice, index, path);
+}
+
+/* The shortest of the chains to some times. */
+static int path_to_times(struct cli_session *session, const char *text, const wetdbg_time *times,
+                         size_t count, struct wetdbg_slice_path **path)
+{
+    struct wetdbg_slice_path *next;
+    *path = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (wetdbg_slice_path_to_time(session->slice, times[i], &next) != 0)
+            continue;
+        bool is_shorter = !*path || next->count < (*path)->count;
+        wetdbg_slice_path_free(is_shorter ? *path : next);
+        if (is_shorter)
+            *path = next;
+    }
+    return *path ? 0 : not_in_slice(session, text);
+}
+
+/* To one instance of a line. */
+static int path_to_instance(struct cli_session *session, const char *text,
+                            struct wetdbg_slice_path **path)
+{
+    struct wetdbg_criterion *criterion;
+    wetdbg_time *times;
+    size_t count;
+    int err = cli_slice_criterion(session, text, false, &criterion);
+    if (err)
+        return err;
+    err = wetdbg_criterion_times(criterion, &times, &count);
+    wetdbg_criterion_free(criterion);
+    if (err)
+        return err;
+    err = path_to_times(session, text, times, count, path);
+    free(times);
+    return err;
+}
+
+static int path_to_address(struct cli_session *session, const char *text,
+                           struct wetdbg_slice_path **path)
+{
+    uint64_t *pcs;
+    size_t count;
+    int err = cli_breakpoint_pcs(session, text, &pcs, &count);
+    if (err)
+        return err;
+    err = wetdbg_slice_path(session->slice, pcs, count, path);
+    free(pcs);
+    return err == -WETDBG_ERR_NOT_FOUND ? not_in_slice(session, text) : err;
+}
+
+static int find_path(struct cli_session *session, const char *text, struct wetdbg_slice_path **path)
+{
+    wetdbg_time time;
+    if (*text == '*')
+        return path_to_address(session, text, path);
+    if (strchr(text, '#'))
+        return path_to_instance(session, text, path);
+    if (strchr(text, ':'))
+        return path_to_line(session, text, path);
+    int err = cli_time_parse(session, text, &time);
+    return err ? err : path_to_times(session, text, &time, 1, path);
+}
+
+static int explain(struct cli_session *session, const char *text, const struct showing *how)
+{
+    struct wetdbg_slice_path *path;
+    int err = find_path(session, text, &path);
     if (err)
         return err;
     err = session->out->json ? print_path_json(session, path, how) : print_path(session, path, how);

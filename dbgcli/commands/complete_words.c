@@ -12,11 +12,13 @@
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/bookmark.h"
+#include "dbgcli/commands/complete_criteria.h"
 #include "dbgcli/commands/info_subject.h"
 #include "dbgcli/commands/named_slices.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/nav/place.h"
 #include <wetdbg/errors.h>
+#include <wetdbg/spectrum.h>
 
 enum words {
     WORDS_NONE = 0,
@@ -33,6 +35,9 @@ enum words {
     WORDS_SETTINGS = 1024,
     WORDS_SWITCH = 2048,
     WORDS_SLICES = 4096,
+    WORDS_VERDICTS = 8192,
+    WORDS_MEASURES = 16384,
+    WORDS_ORDERS = 32768,
 };
 
 static const struct {
@@ -45,15 +50,15 @@ static const struct {
      WORDS_CRITERIA | WORDS_FILES | WORDS_EXPRESSION},
     {"more", WORDS_NONE, WORDS_NONE},
     {"expand", WORDS_NONE, WORDS_NONE},
-    {"let", WORDS_SLICES, WORDS_SLICES | WORDS_CRITERIA | WORDS_FILES | WORDS_DIRECTION},
+    {"let", WORDS_SLICES, WORDS_SLICES}, /* what makes one is completed as a line of its own */
     {"show", WORDS_SLICES, WORDS_SLICES},
     {"diff", WORDS_SLICES, WORDS_SLICES},
     {"save", WORDS_SLICES, WORDS_NONE},
     {"prune", WORDS_NONE, WORDS_NONE},
-    {"mark", WORDS_NONE, WORDS_FILES | WORDS_TIMES},
+    {"mark", WORDS_VERDICTS, WORDS_FILES | WORDS_TIMES},
     {"what-if", WORDS_CRITERIA | WORDS_FILES | WORDS_EXPRESSION, WORDS_NONE},
     {"switch", WORDS_NONE, WORDS_NONE},
-    {"why", WORDS_FILES, WORDS_NONE},
+    {"why", WORDS_FILES | WORDS_TIMES, WORDS_NONE},
     {"decisions", WORDS_CRITERIA | WORDS_FILES | WORDS_EXPRESSION, WORDS_NONE},
     {"origin", WORDS_CRITERIA | WORDS_EXPRESSION, WORDS_NONE},
     {"instances", WORDS_FILES, WORDS_NONE},
@@ -91,6 +96,28 @@ static const struct {
     {"help", WORDS_COMMANDS, WORDS_NONE},
 };
 #define RULE_COUNT (sizeof(rules) / sizeof(*rules))
+
+/* Of the values of options; of one that is not here nothing is offered. */
+static const struct {
+    const char *command, *option;
+    unsigned words;
+} value_rules[] = {
+    {"slice", "measure", WORDS_MEASURES},
+    {"switch", "order", WORDS_ORDERS},
+    {"switch", "target", WORDS_CRITERIA | WORDS_FILES},
+    {"switch", "ok", WORDS_CRITERIA | WORDS_FILES},
+    {"switch", "pass", WORDS_CRITERIA | WORDS_FILES},
+    {"prune", "ok", WORDS_CRITERIA | WORDS_FILES},
+    {"prune", "wrong", WORDS_CRITERIA | WORDS_FILES},
+    {"prune", "from", WORDS_CRITERIA | WORDS_FILES},
+    {"prune", "through", WORDS_CRITERIA | WORDS_FILES},
+    {"prune", "within", WORDS_SLICES},
+    {"let", "delete", WORDS_SLICES},
+    {"bookmark", "delete", WORDS_BOOKMARKS},
+    {"search", "from", WORDS_TIMES | WORDS_FILES},
+    {"search", "to", WORDS_TIMES | WORDS_FILES},
+};
+#define VALUE_RULE_COUNT (sizeof(value_rules) / sizeof(*value_rules))
 
 struct adding {
     struct cli_completions *to;
@@ -279,13 +306,24 @@ static void add_bookmarks(struct cli_session *session, struct adding *adding)
         cli_completions_add(adding->to, adding->typed, list[i].name);
 }
 
-static void add_slices(struct cli_session *session, struct adding *adding)
+/* Adds the names of slices, also behind an operator: "A|B", "(A". */
+static void add_slices(struct cli_session *session, const char *typed,
+                       struct cli_completions *completions)
 {
     struct cli_named_slice *list;
-    size_t count;
+    size_t count, at = strlen(typed);
+    while (at && (isalnum((unsigned char)typed[at - 1]) || typed[at - 1] == '_'))
+        at--;
+    completions->start += at;
     cli_named_slices_list(session->named, &list, &count);
     for (size_t i = 0; i < count; i++)
-        cli_completions_add(adding->to, adding->typed, list[i].name);
+        cli_completions_add(completions, typed + at, list[i].name);
+}
+
+static void add_measures(struct adding *adding)
+{
+    for (unsigned i = 0; wetdbg_measure_name((enum wetdbg_measure)i); i++)
+        cli_completions_add(adding->to, adding->typed, wetdbg_measure_name((enum wetdbg_measure)i));
 }
 
 static void add_each(struct adding *adding, const char *const *words)
@@ -320,10 +358,11 @@ static void add_words(struct cli_repl *repl, unsigned words, const char *typed,
                       struct cli_completions *completions)
 {
     static const char *const times[] = {"start", "end", "crash", "now", NULL};
-    static const char *const criteria[] = {"crash", "exit", "output:", NULL};
     static const char *const directions[] = {"backward", "forward", "both", NULL};
     static const char *const settings[] = {"pager", NULL};
     static const char *const switches[] = {"off", "on", NULL};
+    static const char *const verdicts[] = {"bad", "clear", "good", NULL};
+    static const char *const orders[] = {"near", "lefs", "prior", "spectrum", NULL};
     struct cli_session *session = repl->session;
     struct adding adding = {completions, typed};
     if (words & (WORDS_EXPRESSION | WORDS_CRITERIA) && complete_time(session, typed, completions))
@@ -331,15 +370,21 @@ static void add_words(struct cli_repl *repl, unsigned words, const char *typed,
     if (words & WORDS_TIMES)
         add_each(&adding, times);
     if (words & WORDS_CRITERIA)
-        add_each(&adding, criteria);
+        cli_complete_criterion(session, typed, completions);
     if (words & WORDS_DIRECTION)
         add_each(&adding, directions);
     if (words & WORDS_SETTINGS)
         add_each(&adding, settings);
     if (words & WORDS_SWITCH)
         add_each(&adding, switches);
+    if (words & WORDS_VERDICTS)
+        add_each(&adding, verdicts);
+    if (words & WORDS_MEASURES)
+        add_measures(&adding);
+    if (words & WORDS_ORDERS)
+        add_each(&adding, orders);
     if (words & WORDS_SLICES)
-        add_slices(session, &adding);
+        add_slices(session, typed, completions);
     if (words & WORDS_SUBJECTS)
         cli_info_subjects_each(typed, completions);
     if (words & WORDS_COMMANDS)
@@ -351,7 +396,8 @@ static void add_words(struct cli_repl *repl, unsigned words, const char *typed,
     /* Files are many: asked for by a letter, or where nothing else is meant. */
     if (words & WORDS_FILES && (*typed || words == WORDS_FILES))
         add_files(session, &adding);
-    if (words & WORDS_EXPRESSION)
+    /* What is offered already replaces the whole word, an expression's name only the end of it. */
+    if (words & WORDS_EXPRESSION && (!completions->count || !strchr(typed, ':')))
         add_expression(session, typed, completions);
 }
 
@@ -363,6 +409,15 @@ static size_t find_rule(const char *command)
     while (i < RULE_COUNT && strcmp(rules[i].command, command) != 0)
         i++;
     return i;
+}
+
+static unsigned find_value_rule(const char *command, const char *option)
+{
+    for (size_t i = 0; i < VALUE_RULE_COUNT; i++)
+        if (strcmp(value_rules[i].command, command) == 0 &&
+            strcmp(value_rules[i].option, option) == 0)
+            return value_rules[i].words;
+    return WORDS_NONE;
 }
 
 bool cli_complete_knows(const char *command)
@@ -377,7 +432,9 @@ void cli_complete_operand(struct cli_repl *repl, const struct cli_command *comma
     size_t rule = find_rule(command->name);
     if (rule == RULE_COUNT)
         return;
-    unsigned words = index ? rules[rule].later : rules[rule].first;
+    unsigned words = index == CLI_COMPLETE_VALUE ? find_value_rule(command->name, before)
+                     : index                     ? rules[rule].later
+                                                 : rules[rule].first;
     if (index == 1 && before && strcmp(command->name, "info") == 0) {
         if (strncmp(before, "functions", strlen(before)) == 0)
             words = WORDS_FUNCTIONS;

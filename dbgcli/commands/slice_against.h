@@ -11,7 +11,7 @@
 /* Rows of the option table of `slice`. */
 #define CLI_AGAINST_OPTIONS                                                                        \
     {"against", 0, "RUN",                                                                          \
-     "rank by what a passing run (a recording or FILE.wet) did, too; may be repeated"},            \
+     "rank by what a passing run (a recording or FILE.wet) did, too (repeatable)"},                \
     {                                                                                              \
         "measure", 0, "NAME",                                                                      \
             "how: ochiai (the default), tarantula, dstar, jaccard, op2; with --against"            \

@@ -9,6 +9,7 @@
 #include "dbgcli/commands/slice_groups.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/sorted.h"
+#include <wetdbg/caller.h>
 #include <wetdbg/errors.h>
 
 /* A line on its way to a node. */
@@ -118,6 +119,8 @@ static int by_user(const void *left, const void *right)
     const struct cli_graph_link *a = left, *b = right;
     if (a->user != b->user)
         return a->user < b->user ? -1 : 1;
+    if (a->distance != b->distance)
+        return a->distance < b->distance ? -1 : 1;
     if (a->total != b->total)
         return a->total > b->total ? -1 : 1;
     return a->node < b->node ? -1 : a->node > b->node;
@@ -129,7 +132,9 @@ static void make_links(struct cli_slice_graph *graph, const struct wetdbg_slice_
     struct cli_graph_link *list = cli_realloc(NULL, count + 1, sizeof(*list));
     size_t used = 0, kept = 0;
     for (size_t i = 0; i < count; i++) {
-        struct cli_graph_link link = {node_of[links[i].user], node_of[links[i].line], {0}, 0};
+        struct cli_graph_link link = {.user = node_of[links[i].user],
+                                      .node = node_of[links[i].line],
+                                      .distance = links[i].distance};
         for (unsigned e = 0; e < WETDBG_EDGE_NONE; e++)
             link.total += link.instances[e] = links[i].instances[e];
         if (link.user != link.node)
@@ -144,19 +149,37 @@ static void make_links(struct cli_slice_graph *graph, const struct wetdbg_slice_
         for (unsigned e = 0; e < WETDBG_EDGE_NONE; e++)
             list[kept - 1].instances[e] += list[i].instances[e];
         list[kept - 1].total += list[i].total;
+        if (list[i].distance < list[kept - 1].distance)
+            list[kept - 1].distance = list[i].distance;
     }
     qsort(list, kept, sizeof(*list), by_user);
     graph->links = list;
     graph->link_count = kept;
 }
 
-/* Which lines are passed by. */
+/* Whether an address is of the program's own code, and no stub of a call to a library. */
+static bool is_own_function(struct cli_session *session, uint64_t pc)
+{
+    struct wetdbg_function function;
+    if (!wetdbg_is_own(session->wet, pc))
+        return false;
+    return wetdbg_function_at(session->model, pc, &function) != 0 ||
+           !(function.flags & WETDBG_FUNCTION_PLT);
+}
+
+/* Which lines are passed by: what nobody can read or, where that is all, what is not the program's
+ * own. */
 static bool *list_passed(struct cli_session *session, const struct wetdbg_slice_line *lines,
                          size_t count)
 {
     bool *passed = cli_realloc(NULL, count + 1, sizeof(*passed));
-    for (size_t i = 0; i < count; i++)
+    bool is_any_readable = false;
+    for (size_t i = 0; i < count; i++) {
         passed[i] = !cli_slice_line_is_readable(session, &lines[i]);
+        is_any_readable |= !passed[i];
+    }
+    for (size_t i = 0; i < count && !is_any_readable; i++)
+        passed[i] = !is_own_function(session, lines[i].pc);
     return passed;
 }
 

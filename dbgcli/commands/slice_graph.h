@@ -22,18 +22,19 @@ struct cli_graph_node {
 struct cli_graph_link {
     size_t user, node;
     uint64_t instances[WETDBG_EDGE_NONE], total;
+    uint32_t distance; /* the least of these instances */
 };
 
 struct cli_slice_graph {
     struct cli_graph_node *nodes; /* the nearest to the criterion first */
     size_t node_count;
-    struct cli_graph_link
-        *links; /* by user, then most instances first; none of a node with itself */
+    struct cli_graph_link *links; /* by user, then the nearest first; none of a node with itself */
     size_t link_count;
 };
 
 /* The graph of a slice with parents, which may go then; unless `all`, libraries are passed by
- * (wetdbg_slice_links()), and only the criterion may be in one. Errors of wetdbg_slice_links();
+ * (wetdbg_slice_links()), and only the criterion may be in one. Of a program without line
+ * information functions stand for lines. Errors of wetdbg_slice_links();
  * *out is for cli_slice_graph_free(). */
 int cli_slice_graph_make(struct cli_session *session, const struct wetdbg_slice *slice, bool all,
                          struct cli_slice_graph **out);

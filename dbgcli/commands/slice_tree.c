@@ -177,6 +177,7 @@ json_t *cli_slice_graph_json(const struct cli_slice_graph *graph)
         for (unsigned e = 0; e < WETDBG_EDGE_NONE; e++)
             cli_json_set(row, wetdbg_edge_name((enum wetdbg_edge)e),
                          cli_json_count(link->instances[e]));
+        cli_json_set(row, "distance", json_integer(link->distance));
         cli_json_append(array, row);
     }
     return array;

@@ -20,7 +20,7 @@ struct cli_harness; /* dbgcli/verbs/harness.h */
         {"order", 0, "ORDER", "near (the default), lefs, prior, spectrum"},                        \
         {"passing", 0, "FILE.wet", "a run of the program that passes; may be repeated"},           \
         {"pass", 0, "CRITERION",                                                                   \
-         "input that passing runs have otherwise: prior begins with its chop (repeatable)"},       \
+         "input that passing runs have otherwise (repeatable); prior begins there"},               \
         {"ok", 0, "CRITERION", "this is right, for the order near (repeatable)"},                  \
         {"extents", 0, NULL, "also a branch's way for all its instances, and from one on"},        \
         {"depth", 0, "N", "2: also pairs of the first candidates"},                                \

@@ -7,6 +7,7 @@
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/bookmark.h"
+#include "dbgcli/eval/value.h"
 #include <wetdbg/errors.h>
 
 /* ---- to be shown ---- */
@@ -78,6 +79,14 @@ void cli_place_print(struct cli_out *out, const struct cli_place *place)
     } else {
         cli_out_text(out, place->module ? place->module : "?");
     }
+}
+
+void cli_place_print_exact(struct cli_session *session, const struct cli_place *place)
+{
+    if (place->file)
+        cli_place_print(session->out, place);
+    else
+        cli_address_print(session->out->stream, session->model, place->pc);
 }
 
 void cli_place_to_json(json_t *object, const struct cli_place *place)

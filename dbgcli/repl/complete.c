@@ -69,18 +69,21 @@ static void complete_option(const struct cli_command *command, const char *typed
     cli_completions_add(completions, typed, "--help");
 }
 
-/* Whether a word is an option whose value comes as the next word. */
-static bool wants_value(const struct cli_command *command, const char *word)
+/* The option that takes a value and is called "--name" or "-x" like the word, or NULL. */
+static const struct cli_option *option_of(const struct cli_command *command, const char *word,
+                                          size_t length)
 {
     const struct cli_option *option = command->syntax->options;
     for (; option && (option->name || option->letter); option++) {
-        bool is_long =
-            option->name && strncmp(word, "--", 2) == 0 && strcmp(word + 2, option->name) == 0;
-        bool is_short = option->letter && word[0] == '-' && word[1] == option->letter && !word[2];
+        bool is_long = option->name && length == strlen(option->name) + 2 &&
+                       strncmp(word, "--", 2) == 0 &&
+                       strncmp(word + 2, option->name, length - 2) == 0;
+        bool is_short =
+            option->letter && length == 2 && word[0] == '-' && word[1] == option->letter;
         if (is_long || is_short)
-            return option->value != NULL;
+            return option->value ? option : NULL;
     }
-    return false;
+    return NULL;
 }
 
 /* ---- a line ---- */
@@ -89,7 +92,7 @@ struct scan {
     const struct cli_command *command;
     char *before; /* the operand before the cursor's word, or NULL */
     size_t operands;
-    bool is_value; /* the cursor's word is an option's value */
+    const struct cli_option *option; /* whose value the cursor's word is, or NULL */
 };
 
 /* Scans the words before the cursor's own. */
@@ -99,36 +102,110 @@ static void scan_words(struct scan *scan, const char *line, size_t end)
     at += strcspn(line + at, blanks);
     while ((at += strspn(line + at, blanks)) < end) {
         size_t length = strcspn(line + at, blanks);
-        char *word = cli_strndup(line + at, length);
-        if (scan->is_value) {
-            scan->is_value = false;
-        } else if (word[0] == '-' && word[1]) {
-            scan->is_value = wants_value(scan->command, word);
+        const char *word = line + at;
+        if (scan->option) {
+            scan->option = NULL;
+        } else if (word[0] == '-' && length > 1) {
+            scan->option = option_of(scan->command, word, length);
         } else {
             free(scan->before);
-            scan->before = cli_strdup(word);
+            scan->before = cli_strndup(word, length);
             scan->operands++;
         }
-        free(word);
         at += length;
     }
 }
 
-static void complete_rest(struct cli_repl *repl, const char *line, const char *typed,
+/* Completes an option's name, or its value behind '='. */
+static void complete_dashed(struct cli_repl *repl, const struct cli_command *command,
+                            const char *typed, cli_complete_operand_fn operand,
+                            struct cli_completions *completions)
+{
+    const char *equals = strchr(typed, '=');
+    if (!equals) {
+        complete_option(command, typed, completions);
+        return;
+    }
+    const struct cli_option *option = option_of(command, typed, (size_t)(equals - typed));
+    completions->start += (size_t)(equals + 1 - typed);
+    if (option && operand)
+        operand(repl, command, CLI_COMPLETE_VALUE, option->name, equals + 1, completions);
+}
+
+/* Completes the cursor's word of the line that begins at line[from]. */
+static void complete_rest(struct cli_repl *repl, const char *line, size_t from,
                           cli_complete_operand_fn operand, struct cli_completions *completions)
 {
-    struct scan scan = {.is_value = false};
-    size_t first = strspn(line, blanks);
+    struct scan scan = {.option = NULL};
+    const char *typed = line + completions->start;
+    size_t first = from + strspn(line + from, blanks);
     char *name = cli_strndup(line + first, strcspn(line + first, " \t/"));
     if (cli_command_find(repl->commands, name, &scan.command) == 0) {
-        scan_words(&scan, line, completions->start);
-        if (typed[0] == '-' && !scan.is_value)
-            complete_option(scan.command, typed, completions);
-        else if (operand && !scan.is_value)
+        scan_words(&scan, line + from, completions->start - from);
+        if (scan.option && operand)
+            operand(repl, scan.command, CLI_COMPLETE_VALUE, scan.option->name, typed, completions);
+        else if (!scan.option && typed[0] == '-')
+            complete_dashed(repl, scan.command, typed, operand, completions);
+        else if (!scan.option && operand)
             operand(repl, scan.command, scan.operands, scan.before, typed, completions);
     }
     free(scan.before);
     free(name);
+}
+
+/* The command of a line that makes something by what is behind its first '=', with *behind that
+ * place; NULL: of another line, or the cursor is before it. */
+static const struct cli_command *find_maker(const struct cli_repl *repl, const char *line,
+                                            size_t *behind)
+{
+    const struct cli_command *command;
+    const char *equals = strchr(line, '=');
+    size_t first = strspn(line, blanks);
+    char *name = cli_strndup(line + first, strcspn(line + first, blanks));
+    int err = cli_command_find(repl->commands, name, &command);
+    free(name);
+    if (err || !command->syntax->made_by || !equals)
+        return NULL;
+    *behind = (size_t)(equals + 1 - line);
+    return command;
+}
+
+static bool is_one_of(const char *const *words, const char *text, size_t length)
+{
+    while (*words && (strlen(*words) != length || strncmp(*words, text, length) != 0))
+        words++;
+    return *words != NULL;
+}
+
+/* Completes what is behind the '=': a line of one of the makers, or an operand. */
+static void complete_made(struct cli_repl *repl, const struct cli_command *command,
+                          const char *line, size_t behind, cli_complete_operand_fn operand,
+                          struct cli_completions *completions)
+{
+    const char *const *makers = command->syntax->made_by;
+    size_t first = behind + strspn(line + behind, blanks);
+    size_t start = completions->start < behind ? behind : completions->start;
+    completions->start = start;
+    if (first < start && is_one_of(makers, line + first, strcspn(line + first, blanks))) {
+        complete_rest(repl, line, first, operand, completions);
+        return;
+    }
+    if (operand)
+        operand(repl, command, 1, NULL, line + start, completions);
+    /* Behind an operator the operand's word is narrower: only names stand there. */
+    for (; first >= start && completions->start == start && *makers; makers++)
+        cli_completions_add(completions, line + start, *makers);
+}
+
+static void complete_operands(struct cli_repl *repl, const char *line,
+                              cli_complete_operand_fn operand, struct cli_completions *completions)
+{
+    size_t behind;
+    const struct cli_command *maker = find_maker(repl, line, &behind);
+    if (maker)
+        complete_made(repl, maker, line, behind, operand, completions);
+    else
+        complete_rest(repl, line, 0, operand, completions);
 }
 
 void cli_complete(struct cli_repl *repl, const char *line, size_t cursor,
@@ -143,7 +220,7 @@ void cli_complete(struct cli_repl *repl, const char *line, size_t cursor,
         if (strspn(head, blanks) >= start)
             complete_command(repl, head + start, completions);
         else
-            complete_rest(repl, head, head + start, operand, completions);
+            complete_operands(repl, head, operand, completions);
     }
     sort_out(completions);
     free(head);

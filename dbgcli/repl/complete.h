@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "dbgcli/repl/repl.h"
 
@@ -24,8 +25,11 @@ struct cli_completions {
 /* Adds a word if it begins with what is typed; copied. Dies where memory is short. */
 void cli_completions_add(struct cli_completions *completions, const char *typed, const char *word);
 
+#define CLI_COMPLETE_VALUE SIZE_MAX
+
 /* For an operand: `typed` is line[completions->start..cursor), which the callee may narrow by
- * moving `start` on; `index` counts operands from 0, `before` is the operand before it or NULL. */
+ * moving `start` on; `index` counts operands from 0, `before` is the operand before it or NULL. Of
+ * an option's value `index` is CLI_COMPLETE_VALUE and `before` the option's long name. */
 typedef void (*cli_complete_operand_fn)(struct cli_repl *repl, const struct cli_command *command,
                                         size_t index, const char *before, const char *typed,
                                         struct cli_completions *completions);

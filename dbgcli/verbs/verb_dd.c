@@ -44,9 +44,8 @@ static const struct cli_option options[] = {
 };
 
 const struct cli_syntax cli_dd_syntax = {
-    .usage =
-        "--fail=FILE [--pass=FILE] (--crash|--any-crash|--expect=FILE|--oracle=CMD) [--unit=UNIT] "
-        "[OPTION]... [--] PROGRAM [ARG]...",
+    .usage = "--fail=FILE [--pass=FILE] (--crash|--any-crash|--expect=FILE|--oracle=CMD)\n"
+             "                 [--unit=UNIT] [OPTION]... [--] PROGRAM [ARG]...",
     .options = options,
     .operands_max = CLI_OPERANDS_ANY,
     .ends_at_operand = true,

@@ -23,8 +23,8 @@ static const struct cli_option options[] = {
 };
 
 const struct cli_syntax cli_record_syntax = {
-    .usage = "[-o DIR] [--wait] [--chaos] [--ticks=KIND] [--keep-input=SIZE] [--check [--json]]\n"
-             "                     [--] PROGRAM [ARG]...",
+    .usage = "[-o DIR] [--wait] [--chaos] [--ticks=KIND] [--keep-input=SIZE]\n"
+             "                     [--check [--json]] [--] PROGRAM [ARG]...",
     .options = options,
     .operands_max = CLI_OPERANDS_ANY,
     .ends_at_operand = true,

@@ -31,8 +31,8 @@ static const struct cli_option options[] = {
 };
 
 const struct cli_syntax cli_switch_syntax = {
-    .usage = "(--expect=FILE|--oracle=CMD|--no-crash|--harness) [OPTION]... TRACE|FILE.wet|[--] "
-             "PROGRAM [ARG]... | --ctest=NAME [OPTION]...",
+    .usage = "(--expect=FILE|--oracle=CMD|--no-crash|--harness) [OPTION]...\n"
+             "                     TRACE|FILE.wet|[--] PROGRAM [ARG]... | --ctest=NAME [OPTION]...",
     .options = options,
     .operands_max = CLI_OPERANDS_ANY,
     .ends_at_operand = true,

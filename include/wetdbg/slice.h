@@ -199,6 +199,14 @@ int wetdbg_criterion_of_variable(struct wetdbg *wet, wetdbg_time time, const cha
                                  const struct wetdbg_place *where, uint64_t type_bytes,
                                  struct wetdbg_criterion **out);
 
+/*
+ * The names of the environment's variables as the program got it, for env:NAME, in their order.
+ * `name` lives until on_name returns; a non-zero return ends it and is returned.
+ * -WETDBG_ERR_NOT_FOUND if the file does not hold the program's start.
+ */
+int wetdbg_environment_each(struct wetdbg *wet, int (*on_name)(void *arg, const char *name),
+                            void *arg);
+
 /* What the instruction at a time used; of a forward slice, what it did. -WETDBG_ERR_NOT_FOUND
  * outside the run. */
 int wetdbg_criterion_of_instance(struct wetdbg *wet, wetdbg_time time,
@@ -436,6 +444,9 @@ int wetdbg_slice_path(const struct wetdbg_slice *slice, const uint64_t *pcs, siz
                       struct wetdbg_slice_path **path);
 int wetdbg_slice_path_to_line(const struct wetdbg_slice *slice, size_t line_index,
                               struct wetdbg_slice_path **path);
+/* The same to the instance at a time: -WETDBG_ERR_NOT_FOUND if that is not in the slice. */
+int wetdbg_slice_path_to_time(const struct wetdbg_slice *slice, wetdbg_time time,
+                              struct wetdbg_slice_path **path);
 void wetdbg_slice_path_free(struct wetdbg_slice_path *path);
 
 /*
@@ -447,6 +458,7 @@ void wetdbg_slice_path_free(struct wetdbg_slice_path *path);
 struct wetdbg_slice_link {
     size_t user, line;
     uint64_t instances[WETDBG_EDGE_NONE];
+    uint32_t distance; /* the least of these instances */
 };
 
 /*

@@ -253,7 +253,8 @@ int slc_criterion_refuse(const struct wetdbg_criterion *criterion)
 {
     return wetdbg_fail(-WETDBG_ERR_USAGE,
                        "'%s' is no criterion: use crash, exit, output[:FD|:PATH]:OFFSET[+LEN], "
-                       "input[:FD|:PATH]:OFFSET[+LEN], argv:N, env:NAME, FILE:LINE[#K][:VARIABLE], "
+                       "output[:FD|:PATH]:end, input[:FD|:PATH]:OFFSET[+LEN], argv:N, env:NAME, "
+                       "FILE:LINE[#K][:VARIABLE], "
                        "FUNCTION[#K], *ADDRESS[+LEN][@TIME] or "
                        "$REGISTER[@TIME]",
                        criterion->text);

@@ -13,7 +13,8 @@
 #include "slicer/criteria/criterion.h"
 #include <wetdbg/errors.h>
 
-#define STRING_MAX 131072 /* of one argument or variable, as Linux has it */
+#define STRING_MAX     131072 /* of one argument or variable, as Linux has it */
+#define NAME_MAX_BYTES 256    /* of a variable that can be named here */
 
 /* ---- what was read ---- */
 
@@ -184,10 +185,32 @@ static bool parse_input(const char *text, struct input *input, char **path)
     return colon > text + 1;
 }
 
+/* "input from in.txt, byte 0 and following, which was read 2 times", and where it ended if that is
+ * within the piece. */
+static void describe(const struct input *input)
+{
+    struct wetdbg_criterion *criterion = input->criterion;
+    const struct slc_piece *piece = &input->piece;
+    size_t size = sizeof(criterion->description);
+    char from[32];
+
+    snprintf(from, sizeof(from), "descriptor %d", input->fd);
+    int length = snprintf(
+        criterion->description, size, "input from %s, byte %llu%s, which was read %zu time%s",
+        input->path ? input->path : from, (unsigned long long)piece->offset,
+        piece->size > 1 ? " and following" : "", input->count, input->count == 1 ? "" : "s");
+    if (input->read > piece->offset && input->read - piece->offset < piece->size && length > 0 &&
+        (size_t)length < size)
+        snprintf(criterion->description + length, size - (size_t)length,
+                 " (of the %llu bytes asked for the program read the first %llu)",
+                 (unsigned long long)piece->size,
+                 (unsigned long long)(input->read - piece->offset));
+}
+
 int slc_parse_input(struct wetdbg_criterion *criterion, const char *rest)
 {
     struct input input = {.criterion = criterion, .file = SLC_NO_FILE};
-    char *path, from[32];
+    char *path;
 
     if (!parse_input(rest, &input, &path)) {
         free(path);
@@ -202,11 +225,7 @@ int slc_parse_input(struct wetdbg_criterion *criterion, const char *rest)
         err = add_deliveries(&input);
     slc_criterion_give_channels(criterion, input.channels);
     free(input.deliveries);
-    snprintf(from, sizeof(from), "descriptor %d", input.fd);
-    snprintf(criterion->description, sizeof(criterion->description),
-             "input from %s, byte %llu%s, which was read %zu time%s", path ? path : from,
-             (unsigned long long)input.piece.offset, input.piece.size > 1 ? " and following" : "",
-             input.count, input.count == 1 ? "" : "s");
+    describe(&input);
     free(path);
     return err;
 }
@@ -215,20 +234,24 @@ int slc_parse_input(struct wetdbg_criterion *criterion, const char *rest)
 
 /* The stack as the program found it: how many arguments, their addresses, 0, those of variables,
  * 0. */
-static int open_start(struct wetdbg_criterion *criterion, struct wetdbg_state **state,
-                      uint64_t *stack)
+static int open_start(struct wetdbg *wet, struct wetdbg_state **state, uint64_t *stack)
 {
-    const struct wetdbg_info *info = wetdbg_get_info(criterion->wet);
+    const struct wetdbg_info *info = wetdbg_get_info(wet);
 
     if (info->first_time > 1)
         return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
                            "what the program was started with is outside the window, which begins "
                            "at time %llu",
                            (unsigned long long)info->first_time);
-    int err = wetdbg_state_open(criterion->wet, 1, state);
+    int err = wetdbg_state_open(wet, 1, state);
     if (!err)
         *stack = wet_state_regs(*state)->r[EVQ_RSP];
     return err;
+}
+
+static int no_start(void)
+{
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the run does not begin with a program's start");
 }
 
 static bool read_word(struct wetdbg_state *state, uint64_t address, uint64_t *word)
@@ -288,14 +311,14 @@ int slc_parse_argument(struct wetdbg_criterion *criterion, const char *rest)
         return wetdbg_fail(-WETDBG_ERR_USAGE,
                            "'%s' is no argument: use argv:N, argv:N:OFFSET or argv:N:OFFSET+LENGTH",
                            criterion->text);
-    int err = open_start(criterion, &state, &stack);
+    int err = open_start(criterion->wet, &state, &stack);
     if (err)
         return err;
     snprintf(what, sizeof(what), "argv[%llu]", (unsigned long long)number);
     snprintf(criterion->description, sizeof(criterion->description), "%s, as the program got it",
              what);
     if (!read_word(state, stack, &count))
-        err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the run does not begin with a program's start");
+        err = no_start();
     else if (number >= count || !read_word(state, stack + 8 + 8 * number, &address))
         err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "there is no %s: argv has %llu element%s", what,
                           (unsigned long long)count, count == 1 ? "" : "s");
@@ -317,6 +340,40 @@ static bool has_name(struct wetdbg_state *state, uint64_t address, const char *n
     return true;
 }
 
+/* Reads the name of the variable at an address; false if it has none that fits. */
+static bool read_name(struct wetdbg_state *state, uint64_t address, char *name, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (wetdbg_state_read(state, address + i, &name[i], 1) || !name[i])
+            return false;
+        if (name[i] == '=') {
+            name[i] = 0;
+            return i > 0;
+        }
+    }
+    return false;
+}
+
+int wetdbg_environment_each(struct wetdbg *wet, int (*on_name)(void *arg, const char *name),
+                            void *arg)
+{
+    struct wetdbg_state *state;
+    uint64_t stack, count, address;
+    char name[NAME_MAX_BYTES + 1];
+
+    int err = open_start(wet, &state, &stack);
+    if (err)
+        return err;
+    if (!read_word(state, stack, &count))
+        err = no_start();
+    for (uint64_t at = stack + 8 + 8 * (count + 1);
+         !err && read_word(state, at, &address) && address; at += 8)
+        if (read_name(state, address, name, sizeof(name)))
+            err = on_name(arg, name);
+    wetdbg_state_close(state);
+    return err;
+}
+
 int slc_parse_environment(struct wetdbg_criterion *criterion, const char *rest)
 {
     struct wetdbg_state *state;
@@ -325,10 +382,10 @@ int slc_parse_environment(struct wetdbg_criterion *criterion, const char *rest)
     const char *name = rest + 1, *colon = find_piece(name, &piece);
     size_t length = colon ? (size_t)(colon - name) : strlen(name);
 
-    if (length == 0 || length > 256)
+    if (length == 0 || length > NAME_MAX_BYTES)
         return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s' names no variable: use env:NAME",
                            criterion->text);
-    int err = open_start(criterion, &state, &stack);
+    int err = open_start(criterion->wet, &state, &stack);
     if (err)
         return err;
     snprintf(criterion->description, sizeof(criterion->description),

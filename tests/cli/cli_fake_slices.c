@@ -77,7 +77,7 @@ int wetdbg_criterion_of_variable(struct wetdbg *wet, wetdbg_time time, const cha
     return 0;
 }
 
-/* One file, which nothing but its name is known of, and standard output. */
+/* A file with a hostile name, standard output, and a file that is read and written. */
 int wetdbg_files_open(struct wetdbg *wet, struct wetdbg_files **out)
 {
     *out = (struct wetdbg_files *)(uintptr_t)wet;
@@ -92,7 +92,7 @@ void wetdbg_files_close(struct wetdbg_files *files)
 size_t wetdbg_files_count(const struct wetdbg_files *files)
 {
     (void)files;
-    return 2;
+    return 3;
 }
 
 struct wetdbg_file wetdbg_files_get(const struct wetdbg_files *files, size_t n)
@@ -106,11 +106,28 @@ struct wetdbg_file wetdbg_files_get(const struct wetdbg_files *files, size_t n)
                                     .read_bytes = 300,
                                     .first_time = 500,
                                     .last_time = 501};
+    if (n == 2)
+        return (struct wetdbg_file){.name = "/tmp/table",
+                                    .is_path = true,
+                                    .reads = 1,
+                                    .writes = 1,
+                                    .read_bytes = 7,
+                                    .written_bytes = 8,
+                                    .first_time = 600,
+                                    .last_time = 601};
     return (struct wetdbg_file){.name = "standard output",
                                 .writes = 1,
                                 .written_bytes = 6,
                                 .first_time = 506,
                                 .last_time = 506};
+}
+
+int wetdbg_environment_each(struct wetdbg *wet, int (*on_name)(void *arg, const char *name),
+                            void *arg)
+{
+    (void)wet;
+    int stop = on_name(arg, "HOME");
+    return stop ? stop : on_name(arg, "LC_ALL");
 }
 
 int wetdbg_files_find_written(const struct wetdbg_files *files, const char *path, size_t *n)
@@ -591,6 +608,26 @@ int wetdbg_slice_path_to_line(const struct wetdbg_slice *slice, size_t line_inde
     return 0;
 }
 
+/* Of the lines' instances above, by address and by time. */
+int wetdbg_slice_path(const struct wetdbg_slice *slice, const uint64_t *pcs, size_t pc_count,
+                      struct wetdbg_slice_path **path)
+{
+    (void)pc_count;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+        if (instances[i].pc == pcs[0])
+            return wetdbg_slice_path_to_line(slice, i, path);
+    return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
+}
+
+int wetdbg_slice_path_to_time(const struct wetdbg_slice *slice, wetdbg_time time,
+                              struct wetdbg_slice_path **path)
+{
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+        if (instances[i].time == time)
+            return wetdbg_slice_path_to_line(slice, i, path);
+    return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
+}
+
 int wetdbg_slice_decisions(const struct wetdbg_slice *slice, size_t limit,
                            struct wetdbg_decision **decisions, size_t *count)
 {
@@ -617,7 +654,8 @@ int wetdbg_slice_links(const struct wetdbg_slice *slice, const bool *passed,
     *links = calloc(3, sizeof(**links));
     *count = 3;
     for (size_t i = 0; i < 3; i++)
-        (*links)[i] = (struct wetdbg_slice_link){i, i + 1, {[WETDBG_EDGE_VALUE] = i + 1}};
+        (*links)[i] =
+            (struct wetdbg_slice_link){i, i + 1, {[WETDBG_EDGE_VALUE] = i + 1}, (uint32_t)i + 1};
     return 0;
 }
 

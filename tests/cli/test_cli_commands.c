@@ -316,7 +316,8 @@ static void instances_and_output_can_be_limited(void **state)
         {"info files", 0,
          "  bytes read calls          written calls      first time   file\n"
          "         300 in 2                 -            500          dir/in?.txt (mapped)\n"
-         "           -                      6 in 1       506          standard output\n"},
+         "           -                      6 in 1       506          standard output\n"
+         "           7 in 1                 8 in 1       600          /tmp/table\n"},
         {"output 1 x", 2, "output: 'x' is not OFFSET or OFFSET+LEN\n"},
         {"output 1 1+18446744073709551615", 2,
          "output: '1+18446744073709551615' is not OFFSET or OFFSET+LEN\n"},
@@ -685,7 +686,7 @@ static void why_explains_the_last_slice(void **state)
         {"why main.c:10", 0,
          "#0   time 1001         criterion helper  util.c:30  | return *p;?[31m\n"
          "#1   time 989          value     main  main.c:14  | main line 14;  [rax = 0x3e9]\n"
-         "#2   time 507          control   foreign  libforeign.so\n"
+         "#2   time 507          control   0x5000 <foreign>  libforeign.so\n"
          "#3   time 1            address   main  main.c:10  | main line 10;  "
          "[the byte at 0x7004 <storage+4> = 0x61]\n"},
         {"why src/main.c:10 --limit 2", 0,
@@ -696,6 +697,14 @@ static void why_explains_the_last_slice(void **state)
         {"why main.c:11", 1, "main.c:11 is not in the full slice of crash\n"},
         {"why ain.c:10", 1, "no module knows a source file 'ain.c'\n"},
         {"why main.c:99", 1, "no code at main.c:99; nearest: main.c:10\n"},
+        {"why 989", 0,
+         "#0   time 1001         criterion helper  util.c:30  | return *p;?[31m\n"
+         "#1   time 989          value     main  main.c:14  | main line 14;  [rax = 0x3e9]\n"},
+        {"why *0x2000", 0,
+         "#0   time 1001         criterion helper  util.c:30  | return *p;?[31m\n"},
+        {"why 990", 1, "990 is not in the full slice of crash\n"},
+        {"why *0x1", 1, "*0x1 is not in the full slice of crash\n"},
+        {"why *x", 2, "'*x': behind '*' comes an address\n"},
     };
     struct cli_prompt *f = *state;
     check_rows(f, rows, sizeof(rows) / sizeof(*rows));
@@ -711,7 +720,7 @@ static void why_shows_a_loop_as_one_row(void **state)
         {"why main.c:10", 0,
          "#0   time 1001         criterion helper  util.c:30  | return *p;?[31m\n"
          "#1   time 989          value     main  main.c:14  | main line 14;  [rax = 0x3e9]\n"
-         "#2   time 507          control   foreign  libforeign.so\n"
+         "#2   time 507          control   0x5000 <foreign>  libforeign.so\n"
          "     these 2 40 times more, back to time 507; --unfold shows each\n"
          "#83  time 1            address   main  main.c:10  | main line 10;  "
          "[the byte at 0x7004 <storage+4> = 0x61]\n"},
@@ -1028,6 +1037,71 @@ static void each_command_has_an_example_that_it_takes(void **state)
     }
 }
 
+/* ---- help and the man page ---- */
+
+#define COLUMNS_MAX 100
+
+static void help_fits_the_width(void **state)
+{
+    struct cli_prompt *f = *state;
+    for (const struct cli_command *c = cli_commands; c->name; c++) {
+        char line[64];
+        snprintf(line, sizeof(line), "help %s", c->name);
+        assert_int_equal(cli_prompt_execute(f, line), 0);
+        for (const char *at = f->said.answer; *at; at += strspn(at, "\n")) {
+            size_t length = strcspn(at, "\n");
+            if (length > COLUMNS_MAX)
+                fail_msg("'%s' has a line of %zu columns: %.*s", line, length, (int)length, at);
+            at += length;
+        }
+    }
+}
+
+/* The man page's forms of a criterion: what follows each .TP of the list, without its fonts. */
+static void read_forms_of_man_page(char *forms, size_t size)
+{
+    FILE *page = fopen(WETDBG_MAN_SOURCE, "r"), *to = fmemopen(forms, size, "w");
+    char line[1024];
+    bool is_list = false, is_form = false;
+    assert_non_null(page);
+    while (fgets(line, sizeof(line), page) && !(is_list && strcmp(line, ".RE\n") == 0)) {
+        const char *at = is_form ? strchr(line, ' ') : "";
+        for (; *at; at++)
+            if (at[0] == '\\' && at[1] == 'f')
+                at += 2;
+            else if (*at != ' ' && *at != '"')
+                putc(*at, to);
+        if (!is_list && strcmp(line, ".B crash\n") == 0) {
+            fputs("crash\n", to);
+            is_list = true;
+        }
+        is_form = is_list && strcmp(line, ".TP\n") == 0;
+    }
+    fclose(page);
+    fclose(to);
+}
+
+static void read_forms_of_help(char *forms, size_t size)
+{
+    FILE *to = fmemopen(forms, size, "w");
+    const char *at = strstr(cli_cmd_slice_syntax.details, "is one of\n");
+    assert_non_null(at);
+    while ((at = strchr(at, '\n')) && *++at)
+        if (strncmp(at, "  ", 2) == 0 && at[2] != ' ')
+            fprintf(to, "%.*s\n", (int)strcspn(at + 2, " "), at + 2);
+    fclose(to);
+}
+
+static void help_and_man_page_have_the_same_criteria(void **state)
+{
+    char help[2048] = "", page[2048] = "";
+    (void)state;
+    read_forms_of_help(help, sizeof(help));
+    read_forms_of_man_page(page, sizeof(page));
+    assert_non_null(strstr(help, "VARIABLE[@TIME]\n"));
+    assert_string_equal(page, help);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1056,6 +1130,8 @@ int main(void)
         CASE(json_slice_gives_absolute_files_and_counts),
         CASE(one_thread_is_not_mentioned),
         THREADS_CASE(threads_are_listed_with_where_they_stand),
+        CASE(help_fits_the_width),
+        cmocka_unit_test(help_and_man_page_have_the_same_criteria),
         CASE(each_command_has_an_example_that_it_takes),
         THREADS_CASE(thread_selects_whose_frames_are_shown),
         THREADS_CASE(slice_names_the_threads_of_a_line),

@@ -79,6 +79,56 @@ static void criteria_are_keywords_functions_and_files(void **state)
     expect(*state, "slice b", "backward both");
     expect(*state, "slice backward ma", "main main.c:");
     expect(*state, "why u", "util.c:");
+    expect(*state, "slice forward i", "input:");
+    expect(*state, "slice output:", "output:/tmp/table: output:1: output:2: output:end");
+    expect(*state, "slice backward output:1:", "output:1: output:1:end");
+    expect(*state, "slice output:/tmp/table:e", "output:/tmp/table:end");
+    expect(*state, "slice main.c:", "main.c:");
+    expect(*state, "slice main.c:12:ver", "verbose");
+    expect(*state, "chop input:", "input:/tmp/table: input:0:");
+    expect(*state, "chop argv:", "argv:0 argv:1");
+    expect(*state, "chop argv:1 env:", "env:HOME env:LC_ALL");
+    expect(*state, "origin env:H", "env:HOME");
+}
+
+static void values_of_options_are_offered(void **state)
+{
+    expect(*state, "slice --measure=", "dstar jaccard ochiai op2 tarantula");
+    expect(*state, "slice backward --measure o", "ochiai op2");
+    expect(*state, "switch --order=le", "lefs");
+    expect(*state, "prune --wrong argv:", "argv:0 argv:1");
+    expect(*state, "prune --ok=ex", "exit");
+    expect(*state, "bookmark --delete=o", "overrun");
+    expect(*state, "slice --limit=", "");
+    expect(*state, "slice --nosuch=", "");
+}
+
+static void verdicts_of_marks_are_offered(void **state)
+{
+    expect(*state, "mark ", "bad clear good");
+    expect(*state, "mark g", "good");
+    expect(*state, "mark bad ma", "main.c:");
+}
+
+/* Behind '=' stands what gives a slice: no command that gives none, and no variable. */
+static void a_name_is_given_slices_only(void **state)
+{
+    struct cli_prompt *f = *state;
+    cli_prompt_execute(f, "let Sum = slice backward crash");
+    expect(f, "let S", "Sum");
+    expect(f, "let A = ", "Sum chop load slice");
+    expect(f, "let A = sl", "slice");
+    expect(f, "let A=ch", "chop");
+    expect(f, "let A = Sum & ", "Sum");
+    expect(f, "let A = (S", "Sum");
+    expect(f, "let A = (Sum|S", "Sum");
+    expect(f, "let A = slice forw", "forward");
+    expect(f, "let A = slice forward argv:", "argv:0 argv:1");
+    expect(f, "let A = slice --thi", "--thin");
+    expect(f, "let A = chop argv:0 ex", "exit");
+    expect(f, "let A = step ", "Sum");
+    expect(f, "show S", "Sum");
+    assert_int_equal(cli_prompt_execute(f, "let --delete Sum"), 0);
 }
 
 static void expression_offers_variables_members_and_registers(void **state)
@@ -123,6 +173,9 @@ int main(void)
         cmocka_unit_test(options_come_from_the_command_s_table),
         cmocka_unit_test(times_are_keywords_bookmarks_and_files),
         cmocka_unit_test(criteria_are_keywords_functions_and_files),
+        cmocka_unit_test(values_of_options_are_offered),
+        cmocka_unit_test(verdicts_of_marks_are_offered),
+        cmocka_unit_test(a_name_is_given_slices_only),
         cmocka_unit_test(expression_offers_variables_members_and_registers),
         cmocka_unit_test(subjects_and_commands_are_offered),
         cmocka_unit_test(each_command_with_operands_has_a_rule),

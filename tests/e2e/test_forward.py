@@ -90,12 +90,23 @@ def check_given(bench, lines):
         bench.check(sentence in run.err and (run.status != 0 or not sentence), f"{command}: {run.err}", run)
 
 
+def check_more_than_read(bench):
+    """Of a piece that goes beyond what was read the answer says how much that was."""
+    said = "(of the 2000 bytes asked for the program read the first 1031)"
+    answer = answer_of(bench, bench.path("given"), "slice forward input:1+2000")
+    bench.check(said in answer["description"], f"input:1+2000: {answer['description']}")
+    whole = answer_of(bench, bench.path("given"), "slice forward input:1+1031")
+    bench.check("(of the" not in whole["description"], f"input:1+1031: {whole['description']}")
+    bench.check(answer["instances"] == whole["instances"], "both are slices of the same bytes")
+
+
 def main_test(bench, _):
     lines = marks()
     bench.check(len(lines) == 4, f"the guest's marks: {lines}")
     check_overrun(bench, lines)
     check_chop(bench, lines)
     check_given(bench, lines)
+    check_more_than_read(bench)
 
 
 if __name__ == "__main__":

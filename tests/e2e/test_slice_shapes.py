@@ -45,6 +45,24 @@ def check_numbers(bench, directory):
     found = {(name_of(link["user"]), name_of(link["line"]), kind): link[kind]
              for link in answer["links"] for kind in kinds if link[kind]}
     bench.check(found == expected, f"links differ: {set(found.items()) ^ set(expected.items())}")
+    check_order(bench, answer["links"], rows, line_of)
+
+
+def check_order(bench, links, rows, line_of):
+    """What gave something to a line stands by how near its instances are that did."""
+    nearest = {}
+    for row in rows:
+        for instance in row["times"]:
+            user = line_of.get(instance["user"])
+            if user:
+                key = (name_of(user), name_of(row))
+                nearest[key] = min(nearest.get(key, instance["distance"]), instance["distance"])
+    for link in links:
+        key = (name_of(link["user"]), name_of(link["line"]))
+        bench.check(link["distance"] == nearest[key], f"{key}: {link['distance']}, and the nearest is {nearest[key]}")
+    for one, other in zip(links, links[1:]):
+        bench.check(name_of(one["user"]) != name_of(other["user"]) or one["distance"] <= other["distance"],
+                    f"{one} stands before {other}")
 
 
 def name_of(row):
@@ -63,6 +81,40 @@ def check_tree(bench, directory):
     bench.check(all(after <= before + 2 for before, after in zip(depths, depths[1:]) if after > depths[0]),
                 "each row lies below one above it", run)
     bench.check("/* FREE */" in run.out, "the freed pointer's line", run)
+
+
+def check_chains(bench, directory):
+    """A chain leads to one instance, by its number or by its time."""
+    with open(f"{e2e.SOURCE}/tests/e2e/programs/{SOURCE}") as file:
+        store = next(number for number, line in enumerate(file, 1) if "/* STORE */" in line)
+    run = bench.wet("replay", directory, "--batch", "-e", "slice crash", "-e", f"why {SOURCE}:{store}#1030")
+    last = run.out.splitlines()[-1]
+    time = re.match(rf"#\d+ +time (\d+) .*{SOURCE}:{store}  ", last)
+    bench.check(run.status == 0 and time, "a chain to one instance", run)
+    again = bench.wet("replay", directory, "--batch", "-e", "slice crash", "-e", f"why {time[1] if time else 1}")
+    bench.check(again.out.splitlines()[-1] == last, f"another chain than {last}", again)
+    run = bench.wet("replay", directory, "--batch", "-e", "slice crash", "-e", f"why {SOURCE}:{store}#5")
+    bench.check(run.status == 1 and f"{SOURCE}:{store}#5 is not in the full slice of crash" in run.err,
+                "an instance that is not there", run)
+
+
+def check_stripped(bench, text):
+    """Without debug information branches, chains and trees have addresses and functions for lines."""
+    program = bench.path("bare")
+    bench.run("strip", "-o", program, f"{bench.build}/tests/e2e/e2e_copy_out")
+    directory = bench.record("bare.rr", program, stdin=text)
+    run = bench.wet("replay", directory, "--batch", "-e", "decisions crash", "-e", "slice crash --tree")
+    ways = re.findall(r"it went on to 0x(\w+) <bare\+0x\w+(?:\+\d+)?>; otherwise to 0x(\w+) <", run.out)
+    bench.check(ways and all(one != other for one, other in ways), "both ways of a branch are told apart", run)
+    branch = re.search(r"^time (\d+) +0x(\w+) <bare", run.out, re.M)
+    bench.check(branch and len(re.findall(r"^#\d+ +\w+ +bare ", run.out, re.M)) > 1, "a tree of functions", run)
+    time, address = branch.groups() if branch else ("1", "0")
+    chains = [bench.wet("replay", directory, "--batch", "-e", "slice crash", "-e", f"why {what}").out.splitlines()[-1]
+              for what in (time, f"*0x{address}")]
+    bench.check(all(f" time {time} " in chain and f" 0x{address} <" in chain for chain in chains),
+                f"chains to {time} and {address}: {chains}")
+    run = bench.wet("replay", directory, "--batch", "-e", "slice crash", "-e", "why 1")
+    bench.check(run.status == 1 and "1 is not in the full slice of crash" in run.err, "why of what is not there", run)
 
 
 def check_pictures(bench, directory):
@@ -130,6 +182,8 @@ def test(bench, _arguments):
     ask(bench, directory, "info")
     check_numbers(bench, directory)
     check_tree(bench, directory)
+    check_chains(bench, directory)
+    check_stripped(bench, text)
     check_pictures(bench, directory)
     check_graphviz(bench, directory)
 
