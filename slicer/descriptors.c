@@ -294,6 +294,7 @@ static int pass_truncate(struct slc_files *files, uint32_t index, const struct c
     struct slc_transfer transfer = transfer_of(call, SLC_TRANSFER_TRUNCATE, index);
 
     assert(index < files->file_count);
+    transfer.count = call->number == SYS_ftruncate ? files->files[index].end : SLC_OFFSET_UNKNOWN;
     files->files[index].end = length;
     transfer.offset = length;
     return transfer_add(files, &transfer);

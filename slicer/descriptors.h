@@ -23,8 +23,9 @@ enum slc_transfer_kind {
     SLC_TRANSFER_READ,
     SLC_TRANSFER_WRITE,
     SLC_TRANSFER_MAP,
-    SLC_TRANSFER_TRUNCATE, /* the file ends at `offset` from now on */
-    SLC_TRANSFER_PASS,     /* from `from_file` to `file`, through no memory */
+    /* the file ends at `offset` from now on, and was `count` bytes long (SLC_OFFSET_UNKNOWN) */
+    SLC_TRANSFER_TRUNCATE,
+    SLC_TRANSFER_PASS, /* from `from_file` to `file`, through no memory */
     /* fallocate made `size` bytes zeros; of a size of UINT64_MAX all from `offset` on moved */
     SLC_TRANSFER_HOLE,
     SLC_TRANSFER_UNMAP,  /* `size` bytes from `address` on are no mapping any more */

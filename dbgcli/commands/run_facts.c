@@ -2,10 +2,12 @@
 #include "dbgcli/commands/run_facts.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "dbgcli/signal_name.h"
+#include <wetdbg/files.h>
 
 static json_t *json_of_argv(const struct wetdbg_info *info)
 {
@@ -201,6 +203,58 @@ static json_t *json_of_threads(struct wetdbg *wet)
     return array;
 }
 
+/* ---- calls of which the recording has no bytes ---- */
+
+static void print_unseen(FILE *stream, const struct wetdbg_unseen *is)
+{
+    fprintf(stream, "time %" PRIu64 ": %s() changed ", is->time, is->call);
+    cli_text_put(stream, *is->file ? is->file : "a file");
+    fprintf(stream,
+            " under a %s mapping at 0x%" PRIx64
+            "; the recording has no bytes of it, and memory there "
+            "may be otherwise than it was",
+            is->is_shared ? "shared" : "private", is->address);
+    if (is->calls > 1)
+        fprintf(stream, " (%" PRIu64 " times, up to %" PRIu64 ")", is->calls, is->last_time);
+    putc('\n', stream);
+}
+
+static json_t *json_of_unseen(struct wetdbg *wet)
+{
+    struct wetdbg_unseen *list;
+    size_t count;
+    if (wetdbg_unseen_find(wet, &list, &count))
+        return json_null();
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++) {
+        json_t *row = json_object();
+        cli_json_set(row, "call", cli_json_text(list[i].call));
+        cli_json_set(row, "file", *list[i].file ? cli_json_text(list[i].file) : json_null());
+        cli_json_set(row, "time", cli_json_count(list[i].time));
+        cli_json_set(row, "last_time", cli_json_count(list[i].last_time));
+        cli_json_set(row, "calls", cli_json_count(list[i].calls));
+        cli_json_set(row, "address", cli_json_address(list[i].address));
+        cli_json_set(row, "bytes", cli_json_count(list[i].size_bytes));
+        cli_json_set(row, "is_shared", json_boolean(list[i].is_shared));
+        cli_json_append(array, row);
+    }
+    free(list);
+    return array;
+}
+
+void cli_facts_print_unseen(FILE *stream, const char *head, struct wetdbg *wet)
+{
+    struct wetdbg_unseen *list;
+    size_t count;
+    if (wetdbg_unseen_find(wet, &list, &count))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        fputs(head, stream);
+        print_unseen(stream, &list[i]);
+    }
+    free(list);
+}
+
 static void print_json(struct cli_out *out, struct wetdbg *wet, double build_seconds)
 {
     const struct wetdbg_info *info = wetdbg_get_info(wet);
@@ -227,6 +281,7 @@ static void print_json(struct cli_out *out, struct wetdbg *wet, double build_sec
         cli_json_set(change, "time", cli_json_count(info->change_time));
         cli_json_set(object, "what_if", change);
     }
+    cli_json_set(object, "unseen", json_of_unseen(wet));
     if (build_seconds > 0)
         cli_json_set(object, "build_seconds", json_real(build_seconds));
     cli_json_set(object, "bits_per_instruction", json_real(info->bits_per_instruction));
@@ -263,6 +318,7 @@ void cli_facts_print(struct cli_out *out, struct wetdbg *wet, double build_secon
         fprintf(out->stream, "%-24s%" PRIu64 "\n", rows[i].label, rows[i].value);
     print_threads(out, wet);
     fprintf(out->stream, "%-24s%.2f\n", "bits per instruction", info->bits_per_instruction);
+    cli_facts_print_unseen(out->stream, "not recorded            ", wet);
     if (build_seconds > 0)
         fprintf(out->stream, "%-24s%.2f\n", "seconds to build", build_seconds);
 }

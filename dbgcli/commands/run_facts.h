@@ -17,6 +17,10 @@ enum cli_run_end {
 /* How the run ended; `number` is the exit status or the signal, else 0. */
 enum cli_run_end cli_run_end(struct wetdbg *wet, int *number);
 
+/* A line, begun by `head`, for each file that calls changed under a mapping and of which the
+ * recording has no bytes. */
+void cli_facts_print_unseen(FILE *stream, const char *head, struct wetdbg *wet);
+
 void cli_facts_print(struct cli_out *out, struct wetdbg *wet, double build_seconds);
 
 #endif

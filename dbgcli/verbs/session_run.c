@@ -152,6 +152,8 @@ int cli_session_run(struct cli_app *app, const struct cli_args *args, const stru
     if (wet->is_trusted)
         wetdbg_trust(session.wet);
     session.build_seconds = wet->build_seconds;
+    if (wet->build_seconds > 0)
+        cli_facts_print_unseen(app->out->errors, "wetdbg: ", session.wet);
     show_opening(&session, args);
     err = cli_session_check(&session);
     if (err) {

@@ -67,6 +67,32 @@ int wetdbg_files_outputs(const struct wetdbg_files *files, size_t n, struct wetd
 int wetdbg_descriptor_outputs(struct wetdbg *wet, int fd, struct wetdbg_output **list,
                               size_t *count);
 
+/*
+ * Calls that changed a file while a mapping of the run showed those bytes, and of which a recording
+ * has nothing: in that memory the replay has what was there before, so that values read there, what
+ * came of them and slices that end there may be wrong. They are sendfile() into a file that is
+ * mapped shared; any call that writes a file which is mapped privately, where the program had not
+ * written the page itself; truncation to less; holes that fallocate() punches.
+ */
+struct wetdbg_unseen {
+    wetdbg_time time, last_time; /* of the first such call, and of the last */
+    uint64_t calls;
+    const char *call; /* "sendfile"; static */
+    char file[256];   /* as the program named what it mapped, perhaps cut; "": not known */
+    uint64_t address; /* what of a mapping the first one changed: */
+    uint64_t size_bytes;
+    bool is_shared;
+};
+
+/*
+ * One entry for each file and kind of call, in order of time; *list is to be freed. Passes over the
+ * run's events once; runs intervals only where paths have to tell whether two descriptors are one
+ * file (as written, so that what reached it by a link is not noticed unless fstat told). Bytes that
+ * a file surely did not have before are no change; where that is not known, they may be.
+ * 0, -ENOMEM or errors of the wet.
+ */
+int wetdbg_unseen_find(struct wetdbg *wet, struct wetdbg_unseen **list, size_t *count);
+
 WETDBG_END
 
 #endif
