@@ -75,6 +75,7 @@ static void slice_free(struct wetdbg_slice *slice)
     free(slice->order);
     free(slice->initials);
     free(slice->reached);
+    slc_call_bytes_fini(&slice->calls);
     free(slice);
 }
 
@@ -114,6 +115,7 @@ void slc_slice_restart(struct wetdbg_slice *slice)
     slice->counts.instances = slice->counts.statements = slice->counts.unknown_calls = 0;
     slice->counts.looked_to = 0;
     slice->initial_count = 0;
+    slice->calls.count = 0;
     slice->has_fault = false;
 }
 

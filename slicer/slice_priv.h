@@ -3,6 +3,7 @@
 #ifndef SLICER_SLICE_PRIV_H
 #define SLICER_SLICE_PRIV_H
 
+#include "slicer/call_bytes.h"
 #include "slicer/scan/want.h"
 #include "slicer/slice_session.h"
 
@@ -43,6 +44,7 @@ struct wetdbg_slice {
     uint32_t *order;                  /* sorted[i] is the code's lines[order[i]] */
     struct wetdbg_slice_initial *initials;
     size_t initial_count, initial_capacity;
+    struct slc_call_bytes calls; /* of calls in it: which of their bytes it is about */
     bool is_forward;
     bool reaches_crash; /* of a forward slice */
     struct wetdbg_slice_reached *reached;

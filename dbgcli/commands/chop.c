@@ -73,7 +73,7 @@ static int cut_backward(struct cli_chop *chop)
                         chop->keeps_parents ? &slice : NULL);
     join_near(&chop->near, WETDBG_SET_AND, near);
     if (!err)
-        err = wetdbg_set_combine(chop->forward, WETDBG_SET_AND, chop->backward, &chop->both);
+        err = wetdbg_set_chop(chop->forward, chop->backward, &chop->both);
     if (!err && slice)
         err = wetdbg_slice_within(slice, chop->both, &chop->linked);
     wetdbg_slice_free(slice);

@@ -5,8 +5,8 @@
  * meant have nothing in common.
  *
  * A *chop* is what a source and a target have in common, FS(source) & BS(target): what led from one
- * to the other. N. Gupta, H. He, X. Zhang, R. Gupta, Locating faulty code using failure-inducing
- * chops, ASE 2005.
+ * to the other; wetdbg_set_chop() is exact where both go through one system call. N. Gupta, H. He,
+ * X. Zhang, R. Gupta, Locating faulty code using failure-inducing chops, ASE 2005.
  *
  * Errors are as for slices (<wetdbg/slice.h>).
  */
@@ -38,6 +38,16 @@ enum wetdbg_set_operation {
  * -ENOMEM. */
 int wetdbg_set_combine(const struct wetdbg_set *a, enum wetdbg_set_operation operation,
                        const struct wetdbg_set *b, struct wetdbg_set **out);
+
+/*
+ * The chop of a forward slice's set (or of several ones' put together) and a backward one's: what
+ * both have, but for system calls in which they do not meet. A read() of ten bytes is in the
+ * forward slice of the first one and in the backward slice of the second one, and leads from
+ * neither to the other. Of sets that are something else, or came from a file, it is
+ * WETDBG_SET_AND. -EINVAL or -ENOMEM; *out is for wetdbg_set_free().
+ */
+int wetdbg_set_chop(const struct wetdbg_set *forward, const struct wetdbg_set *backward,
+                    struct wetdbg_set **out);
 
 /* How many instances, a crash's instruction that did not complete included. */
 uint64_t wetdbg_set_count(const struct wetdbg_set *set);

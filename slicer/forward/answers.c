@@ -90,7 +90,8 @@ static int seeds_copy(struct slc_answer *answer, const struct wetdbg_criterion *
 static uint64_t bytes_of(const struct wetdbg_slice *slice)
 {
     uint64_t bytes = sizeof(*slice) + slice->total_capacity * sizeof(*slice->totals) +
-                     slice->reached_capacity * sizeof(*slice->reached);
+                     slice->reached_capacity * sizeof(*slice->reached) +
+                     slice->calls.capacity * sizeof(*slice->calls.list);
 
     for (uint64_t k = 0; k < slice->share_count; k++) {
         const struct slc_share *share = &slice->shares[k];

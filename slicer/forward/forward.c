@@ -105,6 +105,16 @@ static void mark_value(struct slc_regs *regs, const struct slc_seed *seed,
     }
 }
 
+/* Marks a place of the source; of a call, which delivered it, that is what the slice is about. */
+static int pass_place(struct slc_forward *fwd, const struct slc_place *place, wetdbg_time maker,
+                      const struct slc_want *mark)
+{
+    const struct slc_call_run run = {maker, SLC_BYTES_MEMORY, place->address, place->size_bytes};
+    int err = maker ? slc_call_bytes_add(&fwd->slice->calls, run) : 0;
+
+    return err ? err : slc_memory_add(&fwd->memory, place->address, place->size_bytes, mark);
+}
+
 /* Marks the places of the source that are looked at just before `time`. */
 static int pass_starts(struct slc_forward *fwd, struct slc_fwd_task *task, wetdbg_time time)
 {
@@ -122,8 +132,7 @@ static int pass_starts(struct slc_forward *fwd, struct slc_fwd_task *task, wetdb
         mark_value(&task->regs, seed, &mark);
         for (size_t p = 0; p < seed->place_count && !err; p++)
             if (seed->places[p].edge == WETDBG_EDGE_VALUE)
-                err = slc_memory_add(&fwd->memory, seed->places[p].address,
-                                     seed->places[p].size_bytes, &mark);
+                err = pass_place(fwd, &seed->places[p], fwd->starts[i].maker, &mark);
         if (seed->passed.size && !err)
             err = slc_fwd_send_start(fwd, &seed->passed, &mark);
     }

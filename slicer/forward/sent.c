@@ -23,11 +23,16 @@ bool slc_sent_waits(const struct slc_forward *fwd)
     return fwd->sent.marks.word_count && fwd->sent.last_event >= fwd->sent.event;
 }
 
-static int mark_places(struct slc_forward *fwd, uint64_t place, uint64_t size,
+/* ... as the call at `time` sends them; 0: none does. */
+static int mark_places(struct slc_forward *fwd, wetdbg_time time, uint64_t place, uint64_t size,
                        const struct slc_want *mark)
 {
     struct slc_memory *marks = &fwd->sent.marks;
+    const struct slc_call_run run = {time, SLC_BYTES_PLACE, place, size};
     int err = marks->table ? 0 : slc_memory_init(marks, fwd->memory.has_wants);
+
+    if (!err && time)
+        err = slc_call_bytes_add(&fwd->slice->calls, run);
 
     return err ? err : slc_memory_add(marks, place, size, mark);
 }
@@ -127,7 +132,8 @@ static int mark_span(struct slc_forward *fwd, struct slc_span span, uint64_t pla
 
     for (uint64_t at = span.address;
          !err && (found = slc_memory_next(&fwd->memory, &at, span.address + span.size)); at++)
-        err = mark_places(fwd, place + (at - span.address), 1, mark ? mark : found);
+        err = mark_places(fwd, mark ? mark->user : 0, place + (at - span.address), 1,
+                          mark ? mark : found);
     return err;
 }
 
@@ -145,7 +151,7 @@ static int mark_sent(const struct sending *sending, const struct slc_want *whole
         if (ended > sending->fwd->sent.last_event)
             sending->fwd->sent.last_event = ended;
         if (whole)
-            err = mark_places(sending->fwd, first + at, receipt->size, whole);
+            err = mark_places(sending->fwd, whole->user, first + at, receipt->size, whole);
         for (; !whole && !err && next_span(&sending->buffers, at, end, &span); at += span.size)
             err = mark_span(sending->fwd, span, first + at, mark);
     }
@@ -196,8 +202,9 @@ int slc_fwd_send_start(struct slc_forward *fwd, const struct slc_passed_bytes *b
 
     fwd->sent.last_event = UINT64_MAX;
     return err ? err
-               : mark_places(fwd, slc_channels_first(channels, bytes->call) + bytes->offset,
-                             bytes->size, mark);
+               : mark_places(fwd, mark->user,
+                             slc_channels_first(channels, bytes->call) + bytes->offset, bytes->size,
+                             mark);
 }
 
 /* ---- delivered ---- */
@@ -381,7 +388,7 @@ static int pass_on(struct delivery *delivery, const struct slc_want *mark)
     for (size_t i = 0; i < delivery->places.count && !err; i++) {
         const struct slc_span *span = &delivery->places.spans[i];
         uint32_t call = slc_channels_sender_of(delivery->channels, span->address);
-        err = mark_places(delivery->fwd, span->address, span->size, mark);
+        err = mark_places(delivery->fwd, mark->user, span->address, span->size, mark);
         if (!err)
             err = slc_reached_passed(delivery->fwd, call,
                                      span->address - slc_channels_first(delivery->channels, call),
@@ -440,9 +447,15 @@ int slc_fwd_deliver(struct slc_forward *fwd, const struct slc_fwd_task *task,
 {
     const struct slc_want mark = mark_of(&task->call);
 
-    for (size_t i = 0; i < delivered->count && !err; i++)
+    for (size_t i = 0; i < delivered->count && !err; i++) {
+        const struct slc_span *span = &delivered->spans[i];
+        const struct slc_call_run run = {mark.user, SLC_BYTES_MEMORY, span->address, span->size};
+        err = slc_call_bytes_add(&fwd->slice->calls, run);
+        if (err)
+            break;
         err = slc_memory_add(&fwd->memory, delivered->spans[i].address, delivered->spans[i].size,
                              &mark);
+    }
     free(delivered->spans);
     return err;
 }

@@ -663,6 +663,9 @@ int slc_fwd_step(struct slc_forward *fwd, struct slc_fwd_task *task, const struc
                             &out.sight.best, out.sight.address);
     if (in.info->klass == INS_SYSCALL)
         task->call = call_of(&in, &out, as_parent);
+    if (in.info->klass == INS_SYSCALL && task->call.result.distance != SLC_NOT_WANTED && !err)
+        err = slc_call_bytes_add(&fwd->slice->calls,
+                                 (struct slc_call_run){.time = in.time, .kind = SLC_BYTES_ALL});
     if (!err && fwd->follows_data)
         err = define(fwd, task, &in, &out, save);
     free(out.runs);

@@ -27,6 +27,7 @@ static void free_tasks(struct slc_scan *scan)
             slc_frames_fini(&scan->tasks[i]->frames);
             slc_regs_fini(&scan->tasks[i]->regs);
             free(scan->tasks[i]->carried);
+            slc_call_bytes_fini(&scan->tasks[i]->wrote);
         }
         free(scan->tasks[i]);
         scan->tasks[i] = NULL;

@@ -377,8 +377,14 @@ static int follow_call(struct slc_scan *scan, struct slc_task *task, const struc
 
     if (!is_whole && !in->has_written && !(hits->flows & RESULT_FLOW))
         return 0;
+    const struct slc_call_run run = {.time = in->time,
+                                     .kind = is_whole ? SLC_BYTES_ALL : SLC_BYTES_RESULT};
+    int err = slc_call_bytes_join(&scan->slice->calls, &task->wrote, in->time);
+    if (!err && (is_whole || hits->flows & RESULT_FLOW))
+        err = slc_call_bytes_add(&scan->slice->calls, run);
     enum slc_call_part last = in->has_sent ? SLC_CALL_SENT_AT : SLC_CALL_RESULT;
-    int err = slc_call_want(scan, task, in->time, is_whole ? SLC_CALL_SENT : last, want);
+    if (!err)
+        err = slc_call_want(scan, task, in->time, is_whole ? SLC_CALL_SENT : last, want);
     if (!err && is_whole)
         err = slc_passed_brought(scan, in->time, want);
     return err ? err : slc_passed_want(scan, task, want);
@@ -535,14 +541,19 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
     drop_defined(scan, task, &in);
     if (seed)
         hit_seed(hits, seed, &in);
-    if (hits->best.distance == SLC_NOT_WANTED)
+    if (hits->best.distance == SLC_NOT_WANTED) {
+        task->wrote.count = 0;
         return 0;
+    }
+    if (seed && slc_call_bytes_add(&task->wrote, (struct slc_call_run){.kind = SLC_BYTES_ALL}))
+        return -ENOMEM;
     uint32_t pc_index = node->pc_index[statement];
     err = slc_slice_add(scan->slice, scan->interval, in.time, pc_index, &hits->best,
                         hits->best_address);
     if (!err && scan->follows_data)
         err = follow_uses(scan, task, &in);
     task->carried_count = 0;
+    task->wrote.count = 0;
     if (!err && seed)
         err = slc_follow_seed(scan, task, seed, in.time);
     if (!err && scan->tracks_frames)

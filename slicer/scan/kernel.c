@@ -53,6 +53,8 @@ int slc_register_from_outside(struct slc_scan *scan, struct slc_task *task, uint
 
 /* ---- system calls ---- */
 
+static const struct slc_call_run whole_call = {.kind = SLC_BYTES_ALL};
+
 /* Takes wanted bytes that the kernel wrote for the task's system call: of what `op` of `entry`
  * says, NULL where they were not delivered by it. */
 static int syscall_wrote(struct slc_scan *scan, struct slc_task *task,
@@ -67,6 +69,7 @@ static int syscall_wrote(struct slc_scan *scan, struct slc_task *task,
     if (!err && op && slc_memory_next(&scan->memory, &first, end))
         err = slc_passed_receive(scan, task, entry, op, first, end);
     for (uint64_t at = first; !err && (want = slc_memory_next(&scan->memory, &at, end)); at++) {
+        err = slc_call_bytes_add(&task->wrote, (struct slc_call_run){0, SLC_BYTES_MEMORY, at, 1});
         task->call_wrote = true;
         if (slc_want_merge(&task->pending, want)) {
             task->pending.location = INS_LOC_COUNT;
@@ -185,6 +188,8 @@ static int thread_began(struct slc_scan *scan, struct slc_task *parent,
         parent->pending_address = child->pending_address;
     parent->call_wrote |= child->call_wrote;
     child->call_wrote = false;
+    child->wrote.count = 0;
+    err = slc_call_bytes_add(&parent->wrote, whole_call);
     for (unsigned p = 0; p < INS_GPR_PIECES; p++) {
         unsigned loc = INS_LOC_GPR + INS_GPR_PIECES * INS_RAX + p;
         if (!slc_regs_has(&child->regs, loc))
@@ -195,7 +200,8 @@ static int thread_began(struct slc_scan *scan, struct slc_task *parent,
         parent->call_wrote = true;
         slc_regs_drop(&child->regs, loc);
     }
-    err = take_clone_arguments(scan, parent, &child->regs, entry, evq_op_regs(op));
+    if (!err)
+        err = take_clone_arguments(scan, parent, &child->regs, entry, evq_op_regs(op));
     slc_regs_move(&parent->regs, &child->regs, &all);
     slc_frames_pass_thread_start(&child->frames, &parent->pending);
     child->pending = slc_no_want();
@@ -354,7 +360,7 @@ static int pass_cause(struct slc_scan *scan, struct slc_task *task, size_t index
         return 0;
     if (cause->entry->kind == EVQ_SYSCALL_EXIT) {
         slc_want_merge(&task->pending, hit);
-        return 0;
+        return slc_call_bytes_add(&task->wrote, whole_call);
     }
     uint32_t pc_index = regs ? slc_code_pc(scan->code, regs->r[EVQ_RIP]) : SLC_UNKNOWN;
     uint32_t klass = pc_index == SLC_UNKNOWN ? SLC_UNKNOWN : slc_code_class(scan->code, pc_index);
@@ -423,12 +429,12 @@ static int handler_began(struct slc_scan *scan, struct slc_task *task,
 /* ---- all of it ---- */
 
 /* arch_prctl(ARCH_SET_FS) and ARCH_SET_GS: the base is the call's. */
-static void pass_segment_base(struct slc_task *task, const struct evq_entry *exit)
+static int pass_segment_base(struct slc_task *task, const struct evq_entry *exit)
 {
     unsigned base = slc_entry_base_set(exit);
 
     if (base == INS_LOC_COUNT || !slc_regs_has(&task->regs, base))
-        return;
+        return 0;
     const struct slc_want want = slc_regs_nearest(&task->regs, base);
     if (slc_want_merge(&task->pending, &want)) {
         task->pending.location = (uint16_t)base;
@@ -436,6 +442,7 @@ static void pass_segment_base(struct slc_task *task, const struct evq_entry *exi
     }
     task->call_wrote = true;
     slc_regs_drop(&task->regs, base);
+    return slc_call_bytes_add(&task->wrote, whole_call);
 }
 
 int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t index)
@@ -459,8 +466,9 @@ int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t 
         if (entry->number == SYS_rt_sigreturn)
             return entry->kind == EVQ_SYSCALL_ENTER ? handler_ended(scan, task, entry) : 0;
         if (entry->kind == EVQ_SYSCALL_EXIT)
-            pass_segment_base(task, entry);
-        err = pass_ops(scan, task, entry, &clip);
+            err = pass_segment_base(task, entry);
+        if (!err)
+            err = pass_ops(scan, task, entry, &clip);
         if (!err && entry->kind == EVQ_SYSCALL_EXIT)
             err = slc_passed_end(scan, task, event->time);
         return err;

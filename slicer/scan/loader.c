@@ -219,6 +219,7 @@ int slc_loader_pass(struct slc_scan *scan, struct slc_task *task, const struct w
         task->pending = slc_no_want();
         task->call_wrote = task->call_sent = false;
         task->carried_count = 0;
+        task->wrote.count = 0;
         if (!err)
             err = pop_saved(scan, task, exec, node, s);
         if (!err)

@@ -444,6 +444,11 @@ static int send(struct slc_scan *scan, struct slc_task *task, struct sending *se
     for (; !err && (want = slc_memory_next(&scan->held.wants, &at, end)); at++) {
         struct slc_carried carried = {.is_place = true};
         carried.has_value = take_value(&scan->held, at, &carried.value);
+        if (sending->transfer->kind != SLC_TRANSFER_UNMAP)
+            err =
+                slc_call_bytes_add(&task->wrote, (struct slc_call_run){0, SLC_BYTES_PLACE, at, 1});
+        if (err)
+            break;
         if (sending->transfer->kind == SLC_TRANSFER_PASS)
             err = pass_byte(task, sending, at - first, want, carried);
         else

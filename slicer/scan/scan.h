@@ -28,7 +28,8 @@ struct slc_task {
     bool call_sent;              /* ... what another call delivered of what it sent */
     struct slc_carried *carried; /* bytes of these; slicer/scan/passed.h */
     size_t carried_count, carried_capacity;
-    wetdbg_time carried_for; /* the call */
+    wetdbg_time carried_for;     /* the call */
+    struct slc_call_bytes wrote; /* what of its bytes is wanted; times are not set yet */
 };
 
 struct slc_run { /* of wanted bytes that an instruction wrote */

@@ -5,6 +5,7 @@
 
 #include <roaring/roaring.h>
 
+#include "slicer/call_bytes.h"
 #include "slicer/slicer.h"
 #include <wetdbg/set.h>
 
@@ -18,6 +19,9 @@ struct wetdbg_set {
     wetdbg_time fault_time;
     uint64_t fault_pc;
     uint32_t fault_task;
+    /* Of slices one way, and what was put together of such: as in struct wetdbg_slice, sorted. */
+    struct slc_call_bytes calls;
+    bool has_calls, is_forward;
 };
 
 /* An empty set, to be filled; NULL if memory is short. */

@@ -32,6 +32,7 @@ void wetdbg_set_free(struct wetdbg_set *set)
         if (set->parts[k])
             roaring_bitmap_free(set->parts[k]);
     free(set->parts);
+    slc_call_bytes_fini(&set->calls);
     free(set);
 }
 
@@ -164,6 +165,8 @@ int wetdbg_set_of_slice(const struct wetdbg_slice *slice, struct wetdbg_set **ou
     for (uint64_t k = 0; k < slice->share_count && !err; k++)
         if (slice->shares[k].bits)
             err = slc_set_fill(set, k, slice->shares[k].bits, slice->shares[k].instructions);
+    if (!err)
+        err = slc_call_bytes_join(&set->calls, &slice->calls, 0);
     if (err) {
         wetdbg_set_free(set);
         return err;
@@ -174,12 +177,30 @@ int wetdbg_set_of_slice(const struct wetdbg_slice *slice, struct wetdbg_set **ou
         set->fault_pc = slice->code->pcs[slice->fault_pc].pc;
         set->fault_task = slice->fault_task;
     }
+    slc_call_bytes_sort(&set->calls);
+    set->has_calls = true;
+    set->is_forward = slice->is_forward;
     slc_set_finish(set);
     *out = set;
     return 0;
 }
 
 /* ---- putting together ---- */
+
+/* What forward slices hand on by calls is known of them together. */
+static int combine_calls(struct wetdbg_set *set, const struct wetdbg_set *a,
+                         enum wetdbg_set_operation operation, const struct wetdbg_set *b)
+{
+    if (operation != WETDBG_SET_OR || !a->has_calls || !b->has_calls || !a->is_forward ||
+        !b->is_forward)
+        return 0;
+    int err = slc_call_bytes_join(&set->calls, &a->calls, 0);
+    if (!err)
+        err = slc_call_bytes_join(&set->calls, &b->calls, 0);
+    slc_call_bytes_sort(&set->calls);
+    set->has_calls = set->is_forward = true;
+    return err;
+}
 
 /* NULL stands for an empty bitmap; *out too. 0 or -ENOMEM. */
 static int combine_parts(const roaring_bitmap_t *a, enum wetdbg_set_operation operation,
@@ -232,6 +253,8 @@ int wetdbg_set_combine(const struct wetdbg_set *a, enum wetdbg_set_operation ope
 
     for (uint64_t k = 0; !err && k < set->part_count; k++)
         err = combine_parts(a->parts[k], operation, b->parts[k], &set->parts[k]);
+    if (!err)
+        err = combine_calls(set, a, operation, b);
     if (err) {
         wetdbg_set_free(set);
         return err;
@@ -240,6 +263,37 @@ int wetdbg_set_combine(const struct wetdbg_set *a, enum wetdbg_set_operation ope
     slc_set_finish(set);
     *out = set;
     return 0;
+}
+
+static void remove_time(struct wetdbg_set *set, wetdbg_time time)
+{
+    uint64_t k = wetdbg_interval_at(set->wet, time);
+
+    roaring_bitmap_remove(set->parts[k], (uint32_t)(time - wetdbg_interval_time(set->wet, k)));
+    if (!roaring_bitmap_is_empty(set->parts[k]))
+        return;
+    roaring_bitmap_free(set->parts[k]);
+    set->parts[k] = NULL;
+}
+
+int wetdbg_set_chop(const struct wetdbg_set *forward, const struct wetdbg_set *backward,
+                    struct wetdbg_set **out)
+{
+    bool has_both =
+        forward->has_calls && forward->is_forward && backward->has_calls && !backward->is_forward;
+    const struct slc_call_run *runs;
+    size_t count;
+    int err = wetdbg_set_combine(forward, WETDBG_SET_AND, backward, out);
+
+    for (wetdbg_time at = 0;
+         !err && has_both && slc_call_bytes_next(&backward->calls, at, &runs, &count);
+         at = runs->time)
+        if (wetdbg_set_contains_time(*out, runs->time) &&
+            !slc_call_bytes_meet(&forward->calls, &backward->calls, runs->time))
+            remove_time(*out, runs->time);
+    if (!err)
+        slc_set_finish(*out);
+    return err;
 }
 
 /* ---- reading ---- */

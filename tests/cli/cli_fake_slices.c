@@ -339,6 +339,12 @@ int wetdbg_set_combine(const struct wetdbg_set *a, enum wetdbg_set_operation ope
     return 0;
 }
 
+int wetdbg_set_chop(const struct wetdbg_set *forward, const struct wetdbg_set *backward,
+                    struct wetdbg_set **out)
+{
+    return wetdbg_set_combine(forward, WETDBG_SET_AND, backward, out);
+}
+
 int wetdbg_set_save(const struct wetdbg_set *set, const char *note, const char *path)
 {
     (void)set;

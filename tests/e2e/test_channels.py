@@ -70,6 +70,23 @@ def check_output(bench, directory, expected):
     bench.check({row["text"] is None for row in rows} == {True, False}, "some pieces were in no memory", run)
 
 
+def check_chops(bench, directory, lines, expected):
+    """A byte of the input leads to those of the output that it is, and to no other one, though the same calls carried
+    both. Of the cases that only calls pass on; what an instruction moves at once has one instance."""
+    asked = [(name, digit) for i, (name, byte) in enumerate(sorted(expected.items())) if byte in DIGITS and i % 5 == 0
+             and name.count(":") == 1 and int(name[7:]) < 10 * 16
+             for digit in (byte, DIGITS[DIGITS.index(byte) ^ 1], DIGITS[(DIGITS.index(byte) + 5) % 16])]
+    words = [word for name, digit in asked
+             for word in ("-e", f"chop channels.c:{lines[digit]} {name} --thin")]
+    run = bench.wet("replay", directory, "--batch", "--json", *words)
+    answers = [answer for answer in run.objects() if answer.get("schema", "").startswith("wetdbg.chop")]
+    if not bench.check(run.status == 0 and len(asked) > 60 and len(answers) == len(asked), f"{len(answers)} chops", run):
+        return
+    for (name, digit), answer in zip(asked, answers):
+        bench.check((answer["instances"] > 0) == (expected[name] == digit),
+                    f"from byte {digit} to {name}, which is {expected[name]}: {answer['instances']} instances")
+
+
 def check_guest(bench):
     directory = bench.record("guest", f"{bench.build}/tests/slicer/slicer_channels_O2", "without")
     lines, expected = read_guest()
@@ -80,6 +97,7 @@ def check_guest(bench):
         bench.check(computed == {byte} - {"."}, f"{criterion} is byte {byte}: {computed}")
     check_forward(bench, directory, lines, expected)
     check_output(bench, directory, expected)
+    check_chops(bench, directory, lines, expected)
 
 
 def check_child(bench):
