@@ -289,6 +289,7 @@ uint64_t *slc_slice_bits(const struct wetdbg_slice *slice, const struct wet_inte
 
 int slc_slice_add_fault(struct wetdbg_slice *slice, wetdbg_time time, uint64_t pc, uint32_t task)
 {
+    slice->counts.instances += !slice->has_fault;
     slice->has_fault = true;
     slice->fault_time = time;
     slice->fault_task = task;

@@ -143,11 +143,11 @@ static void print_head(const struct cli_chop *chop, const struct wetdbg_slice *s
     struct cli_out *out = chop->session->out;
     const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(slice);
     const char *reason = cli_chop_why_empty(chop);
+    fprintf(out->stream, "%s chop: ", cli_kinds_name(chop->kinds));
+    cli_slice_counts_print(out->stream, counts);
     fprintf(out->stream,
-            "%s chop: %" PRIu64 " instances of %" PRIu64 " instructions in %" PRIu64
-            " lines, of %" PRIu64 " that depend on the source and %" PRIu64
+            ", of %" PRIu64 " that depend on the source and %" PRIu64
             " that led to the target (%.2f s)\n",
-            cli_kinds_name(chop->kinds), counts->instances, counts->statements, counts->lines,
             wetdbg_set_count(chop->forward), wetdbg_set_count(chop->backward),
             chop->seconds + counts->seconds);
     if (reason)

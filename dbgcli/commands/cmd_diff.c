@@ -142,8 +142,9 @@ static int show_side_text(const struct comparison *comparison, size_t side,
         fputs(": nothing\n", out->stream);
         return 0;
     }
-    fprintf(out->stream, ": %" PRIu64 " instances in %" PRIu64 " lines\n", counts->instances,
-            counts->lines);
+    fputs(": ", out->stream);
+    cli_slice_counts_print(out->stream, counts);
+    putc('\n', out->stream);
     bool is_all;
     int err = cli_slice_manner_print(view, &comparison->manner, false, &is_all);
     return err || is_all ? err : cli_slice_view_print(view);

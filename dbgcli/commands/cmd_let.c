@@ -135,7 +135,7 @@ static void say(struct cli_session *session, const struct cli_named_slice *slice
     fprintf(out->stream, "%s has %" PRIu64 " instance%s", slice->name, count,
             count == 1 ? "" : "s");
     if (slice->lines != CLI_LINES_UNKNOWN)
-        fprintf(out->stream, " in %" PRIu64 " lines", slice->lines);
+        fprintf(out->stream, " in %" PRIu64 " line%s", slice->lines, slice->lines == 1 ? "" : "s");
     if (seconds > 0)
         fprintf(out->stream, " (%.2f s)", seconds);
     putc('\n', out->stream);

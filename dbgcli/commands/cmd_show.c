@@ -41,9 +41,9 @@ static int show_text(struct cli_slice_view *view, const struct cli_slice_manner 
     bool is_all;
     const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(view->slice);
     cli_out_text(view->session->out, text);
-    fprintf(view->session->out->stream,
-            ": %" PRIu64 " instances of %" PRIu64 " instructions in %" PRIu64 " lines (%.2f s)\n",
-            counts->instances, counts->statements, counts->lines, counts->seconds);
+    fputs(": ", view->session->out->stream);
+    cli_slice_counts_print(view->session->out->stream, counts);
+    fprintf(view->session->out->stream, " (%.2f s)\n", counts->seconds);
     int err = cli_slice_manner_print(view, manner, false, &is_all);
     if (err || is_all)
         return err;

@@ -290,10 +290,8 @@ static void print_counts(const struct cli_session *session, const struct answer 
 {
     static const char *const ways[] = {"slice", "forward slice", "slice both ways"};
     FILE *to = session->out->stream;
-    const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(answer->shown);
-    fprintf(to, "%s %s: %" PRIu64 " instances of %" PRIu64 " instructions in %" PRIu64 " lines",
-            cli_kinds_name(session->kinds), ways[answer->direction], counts->instances,
-            counts->statements, counts->lines);
+    fprintf(to, "%s %s: ", cli_kinds_name(session->kinds), ways[answer->direction]);
+    cli_slice_counts_print(to, wetdbg_slice_get_counts(answer->shown));
     if (answer->direction == BOTH)
         fprintf(to, ", %" PRIu64 " led to it, %" PRIu64 " depend on it",
                 wetdbg_slice_get_counts(answer->backward)->instances,

@@ -383,3 +383,10 @@ int cli_slice_view_to_json(const struct cli_slice_view *view, json_t *object)
     cli_json_set(object, "without_lines", others);
     return err;
 }
+
+void cli_slice_counts_print(FILE *to, const struct wetdbg_slice_counts *counts)
+{
+    fprintf(to, "%" PRIu64 " instance%s of %" PRIu64 " instruction%s in %" PRIu64 " line%s",
+            counts->instances, counts->instances == 1 ? "" : "s", counts->statements,
+            counts->statements == 1 ? "" : "s", counts->lines, counts->lines == 1 ? "" : "s");
+}

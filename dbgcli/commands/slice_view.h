@@ -53,6 +53,9 @@ void cli_slice_view_close(struct cli_slice_view *view);
 /* Lines, and other code by function. Errors of wetdbg_slice_each_line_instance(). */
 int cli_slice_view_print(struct cli_slice_view *view);
 
+/* "3 instances of 2 instructions in 1 line". */
+void cli_slice_counts_print(FILE *to, const struct wetdbg_slice_counts *counts);
+
 /* The members "lines" and "without_lines"; with the same errors. */
 int cli_slice_view_to_json(const struct cli_slice_view *view, json_t *object);
 

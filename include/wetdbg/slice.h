@@ -358,7 +358,7 @@ const struct wetdbg_slice_reached *wetdbg_slice_get_reached(const struct wetdbg_
 bool wetdbg_slice_reaches_crash(const struct wetdbg_slice *slice);
 
 struct wetdbg_slice_counts {
-    uint64_t instances;  /* without a criterion instruction that did not complete */
+    uint64_t instances;  /* a criterion's instruction that did not complete is one of them */
     uint64_t statements; /* distinct instruction addresses */
     uint64_t lines;      /* source lines; groups without line information are not counted */
     uint64_t functions_without_lines;

@@ -196,6 +196,7 @@ static int count_looked(struct wetdbg_prune *prune)
     uint64_t k = prune->counts.looked_to > wetdbg_get_info(slice->wet)->last_time
                      ? slice->share_count
                      : wetdbg_interval_at(slice->wet, prune->counts.looked_to);
+    prune->counts.looked += slice->has_fault; /* the latest of all */
     for (; k < slice->share_count && !err; k++) {
         const struct wet_interval *interval;
         if (!slice->shares[k].bits)
@@ -309,7 +310,7 @@ static int make_set(struct wetdbg_prune *prune)
         prune->kept->fault_task = slice->fault_task;
     }
     slc_set_finish(prune->kept);
-    prune->counts.kept = wetdbg_set_count(prune->kept) - slice->has_fault;
+    prune->counts.kept = wetdbg_set_count(prune->kept);
     return err;
 }
 

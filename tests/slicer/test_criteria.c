@@ -15,6 +15,7 @@
 #include "slicer/slicer.h"
 #include "tests/slicer/fake_wet.h"
 #include <wetdbg/errors.h>
+#include <wetdbg/set.h>
 
 /* cmocka.h needs the headers above. */
 #include <cmocka.h>
@@ -167,6 +168,23 @@ static bool has_line(const struct wetdbg_slice *slice, const char *program, unsi
     return false;
 }
 
+/* The slice, its lines together and its set have as many instances, a crash's instruction that did
+ * not complete among them. */
+static void check_counts(const struct wetdbg_slice *slice)
+{
+    uint64_t instances = wetdbg_slice_get_counts(slice)->instances, of_lines = 0;
+    struct wetdbg_set *set;
+    size_t count;
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
+
+    for (size_t i = 0; i < count; i++)
+        of_lines += lines[i].instances;
+    assert_int_equal(wetdbg_set_of_slice(slice, &set), 0);
+    assert_int_equal(of_lines, instances);
+    assert_int_equal(wetdbg_set_count(set), instances);
+    wetdbg_set_free(set);
+}
+
 static void check_slice(struct wetdbg *wet, const struct row *row,
                         const struct wetdbg_criterion *criterion)
 {
@@ -185,6 +203,7 @@ static void check_slice(struct wetdbg *wet, const struct row *row,
                      row->lines[i]);
     if (row->absent && has_line(slice, row->program, row->absent))
         fail_msg("%s, %s: line %u is in the slice", row->program, row->criterion, row->absent);
+    check_counts(slice);
     printf("%-22s %-28s %6llu instances, %3llu lines: %s\n", row->program, row->criterion,
            (unsigned long long)wetdbg_slice_get_counts(slice)->instances,
            (unsigned long long)wetdbg_slice_get_counts(slice)->lines, info->description);
