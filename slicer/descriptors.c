@@ -26,7 +26,6 @@
 
 #define FD_MAX        65536
 #define PATH_BYTES    4096
-#define TRACE_MAX     (UINT64_C(1) << 20) /* bytes of a file that are traced at once */
 #define TRANSFERS_MAX (UINT32_C(1) << 24) /* what further ones did is not known */
 #define NO_FILE       SLC_NO_FILE
 
@@ -36,7 +35,7 @@ struct file {
     const char *what; /* instead of a path */
     char *name;       /* once it has been asked for */
     char *plain;      /* the same without "." and ".." */
-    bool is_named, is_appending, is_written;
+    bool is_named, is_appending;
     uint64_t position, end; /* SLC_OFFSET_UNKNOWN */
 };
 
@@ -192,7 +191,7 @@ static int transfer_add(struct slc_files *files, const struct slc_transfer *tran
     files->transfers[files->transfer_count].sequence = (uint32_t)files->transfer_count;
     files->transfer_count++;
     if (transfer->kind == SLC_TRANSFER_WRITE || transfer->kind == SLC_TRANSFER_PASS)
-        files->files[transfer->file].is_written = true;
+        files->files[transfer->file].is.is_written = true;
     return 0;
 }
 
@@ -1058,6 +1057,12 @@ const struct slc_file *slc_files_get(const struct slc_files *files, uint32_t ind
     return &files->files[index].is;
 }
 
+bool slc_files_knows_end(const struct slc_files *files, uint32_t index)
+{
+    assert(index < files->file_count);
+    return files->files[index].end != SLC_OFFSET_UNKNOWN;
+}
+
 uint32_t slc_files_fifo_count(const struct slc_files *files)
 {
     return (uint32_t)files->fifo_count;
@@ -1142,7 +1147,7 @@ const char *slc_files_plain(struct slc_files *files, uint32_t index)
     return file ? file->plain : NULL;
 }
 
-/* ---- a file as the run left it ---- */
+/* ---- what a path means ---- */
 
 /* Whether one path is the end of the other, in whole parts. */
 static bool is_end(const char *a, const char *b)
@@ -1173,140 +1178,4 @@ bool slc_path_is(const char *plain, const char *meant)
     bool is = is_end(behind_ups(plain), behind_ups(other));
     free(other);
     return is;
-}
-
-struct trace {
-    uint64_t offset, size;
-    uint32_t *writers; /* of each byte: transfer + 1 */
-    bool *is_chosen;   /* by file */
-    uint64_t written;  /* bytes that the run wrote to the file: up to here */
-    bool has_unknown;
-};
-
-static int choose_files(struct slc_files *files, const char *path, struct trace *trace)
-{
-    const char *found = NULL;
-
-    for (uint32_t i = 0; i < files->file_count; i++) {
-        const char *name = files->files[i].is_written ? slc_files_plain(files, i) : NULL;
-        if (!name || !slc_path_is(name, path))
-            continue;
-        if (found && strcmp(found, name) != 0)
-            return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s' may be '%s' or '%s': say more of the path",
-                               path, found, name);
-        found = name;
-        trace->is_chosen[i] = true;
-    }
-    if (!found)
-        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the program wrote to no file '%s'", path);
-    /* Opening it for something else may have emptied it. */
-    for (uint32_t i = 0; i < files->file_count; i++) {
-        const char *name =
-            files->files[i].end != SLC_OFFSET_UNKNOWN ? slc_files_plain(files, i) : NULL;
-        trace->is_chosen[i] |= name && strcmp(name, found) == 0;
-    }
-    return 0;
-}
-
-static void replay_transfer(const struct slc_transfer *transfer, uint32_t number,
-                            struct trace *trace)
-{
-    if (transfer->kind == SLC_TRANSFER_TRUNCATE) {
-        for (uint64_t i = 0; i < trace->size; i++)
-            if (trace->offset + i >= transfer->offset)
-                trace->writers[i] = 0;
-        if (trace->written > transfer->offset)
-            trace->written = transfer->offset;
-    }
-    if (transfer->kind == SLC_TRANSFER_HOLE)
-        for (uint64_t i = 0; i < trace->size; i++)
-            if (trace->offset + i >= transfer->offset &&
-                trace->offset + i - transfer->offset < transfer->size)
-                trace->writers[i] = 0;
-    if (transfer->kind != SLC_TRANSFER_WRITE && transfer->kind != SLC_TRANSFER_PASS)
-        return;
-    trace->has_unknown |= transfer->offset == SLC_OFFSET_UNKNOWN;
-    if (transfer->offset == SLC_OFFSET_UNKNOWN)
-        return;
-    uint64_t end = transfer->offset + transfer->size;
-    if (end > trace->written)
-        trace->written = end;
-    for (uint64_t i = 0; i < trace->size; i++)
-        if (trace->offset + i >= transfer->offset && trace->offset + i < end)
-            trace->writers[i] = number;
-}
-
-static int list_pieces(const struct slc_files *files, const char *path, const struct trace *trace,
-                       struct slc_file_piece **out, size_t *count)
-{
-    struct slc_file_piece *pieces = malloc((size_t)trace->size * sizeof(*pieces));
-
-    *count = 0;
-    for (uint64_t i = 0; pieces && i < trace->size; i++) {
-        const struct slc_transfer *transfer =
-            trace->writers[i] ? &files->transfers[trace->writers[i] - 1] : NULL;
-        if (!transfer) {
-            free(pieces);
-            if (trace->has_unknown)
-                return wetdbg_fail(
-                    -WETDBG_ERR_NOT_FOUND,
-                    "byte %llu of %s: where in it the program wrote is not known (it "
-                    "appended to a file of unknown length)",
-                    (unsigned long long)(trace->offset + i), path);
-            return wetdbg_fail(
-                -WETDBG_ERR_NOT_FOUND,
-                "the program did not write byte %llu of %s; what it wrote ends before "
-                "byte %llu",
-                (unsigned long long)(trace->offset + i), path, (unsigned long long)trace->written);
-        }
-        if (i && trace->writers[i] == trace->writers[i - 1])
-            pieces[*count - 1].size++;
-        else
-            pieces[(*count)++] = (struct slc_file_piece){trace->writers[i] - 1,
-                                                         trace->offset + i - transfer->offset, 1};
-    }
-    *out = pieces;
-    return pieces ? 0 : -ENOMEM;
-}
-
-/* Has a trace pass all that happened to its files. */
-static void replay_chosen(const struct slc_files *files, struct trace *trace)
-{
-    for (uint32_t t = 0; t < files->transfer_count; t++)
-        if (files->transfers[t].file != NO_FILE && trace->is_chosen[files->transfers[t].file])
-            replay_transfer(&files->transfers[t], t + 1, trace);
-}
-
-int slc_files_size(struct slc_files *files, const char *path, uint64_t *size)
-{
-    struct trace trace = {.size = 0};
-
-    trace.is_chosen = calloc(files->file_count + 1, sizeof(*trace.is_chosen));
-    int err = trace.is_chosen ? choose_files(files, path, &trace) : -ENOMEM;
-    if (!err)
-        replay_chosen(files, &trace);
-    free(trace.is_chosen);
-    *size = trace.written;
-    return err;
-}
-
-int slc_files_trace(struct slc_files *files, const char *path, uint64_t offset, uint64_t size,
-                    struct slc_file_piece **pieces, size_t *count)
-{
-    struct trace trace = {.offset = offset, .size = size};
-
-    if (size == 0 || size > TRACE_MAX)
-        return wetdbg_fail(-WETDBG_ERR_USAGE,
-                           "%llu bytes of a file cannot be traced: 1 to %llu can",
-                           (unsigned long long)size, (unsigned long long)TRACE_MAX);
-    trace.writers = calloc(size, sizeof(*trace.writers));
-    trace.is_chosen = calloc(files->file_count + 1, sizeof(*trace.is_chosen));
-    int err = trace.writers && trace.is_chosen ? choose_files(files, path, &trace) : -ENOMEM;
-    if (!err)
-        replay_chosen(files, &trace);
-    if (!err)
-        err = list_pieces(files, path, &trace, pieces, count);
-    free(trace.writers);
-    free(trace.is_chosen);
-    return err;
 }

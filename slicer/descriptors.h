@@ -108,12 +108,15 @@ struct slc_file {
     uint64_t path_address; /* 0: has none */
     uint32_t directory;    /* that the path is relative to; SLC_NO_FILE: the current one */
     bool is_new;           /* there was no file of that name */
+    bool is_written;       /* a call put something there */
     bool has_inode;        /* it is a regular file, and fstat or statx said which: */
     uint64_t device, inode;
     uint32_t reads_fifo, writes_fifo; /* SLC_NO_FIFO */
 };
 uint32_t slc_files_count(const struct slc_files *files);
 const struct slc_file *slc_files_get(const struct slc_files *files, uint32_t index);
+/* Whether something told how long it is at the end of the run. */
+bool slc_files_knows_end(const struct slc_files *files, uint32_t index);
 
 /* Bytes that come out in the order in which they went in. */
 struct slc_fifo {
@@ -136,25 +139,5 @@ const char *slc_files_plain(struct slc_files *files, uint32_t index);
 /* Whether a path, plain as above, is what somebody means by another one: the end of one is the
  * other, in whole parts. "." and ".." in that are taken out, those at its begin are left out. */
 bool slc_path_is(const char *plain, const char *meant);
-
-/* A piece of a file as the run left it. */
-struct slc_file_piece {
-    uint32_t call;    /* that wrote it: its index in slc_files_transfers() */
-    uint64_t skipped; /* of what the call wrote, before this piece */
-    uint64_t size;
-};
-
-/*
- * Who wrote bytes [offset, offset + size) of the file `path` last: a path as the program gave it,
- * or the end of one. Pieces in the order of the file, for the caller to free.
- * -WETDBG_ERR_NOT_FOUND, explained, if nothing in the run wrote some of them or no such file;
- * -WETDBG_ERR_USAGE if the path means several files.
- */
-int slc_files_trace(struct slc_files *files, const char *path, uint64_t offset, uint64_t size,
-                    struct slc_file_piece **pieces, size_t *count);
-
-/* How many bytes of a file, from its start, what the run wrote to it reaches, as it left it. Errors
- * of slc_files_trace(), -WETDBG_ERR_NOT_FOUND if it wrote to no such file. */
-int slc_files_size(struct slc_files *files, const char *path, uint64_t *size);
 
 #endif

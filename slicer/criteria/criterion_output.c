@@ -9,6 +9,7 @@
 
 #include "slicer/channels/channels.h"
 #include "slicer/criteria/birth.h"
+#include "slicer/file_trace.h"
 #include <wetdbg/errors.h>
 
 /* ---- exit ---- */
