@@ -548,8 +548,7 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
     if (seed && slc_call_bytes_add(&task->wrote, (struct slc_call_run){.kind = SLC_BYTES_ALL}))
         return -ENOMEM;
     uint32_t pc_index = node->pc_index[statement];
-    err = slc_slice_add(scan->slice, scan->interval, in.time, pc_index, &hits->best,
-                        hits->best_address);
+    err = slc_scan_add(scan, in.time, pc_index);
     if (!err && scan->follows_data)
         err = follow_uses(scan, task, &in);
     task->carried_count = 0;

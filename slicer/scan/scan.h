@@ -88,6 +88,16 @@ static inline void slc_hit(struct slc_hits *hits, const struct slc_want *want, u
     }
 }
 
+/* Puts an instance that scan->hits is of into the slice. 0, -ENOMEM or -WETDBG_ERR_CORRUPT. */
+static inline int slc_scan_add(struct slc_scan *scan, wetdbg_time time, uint32_t pc_index)
+{
+    int err = slc_slice_add(scan->slice, scan->interval, time, pc_index, &scan->hits.best,
+                            scan->hits.best_address);
+
+    scan->bits = slc_slice_bits(scan->slice, scan->interval);
+    return err;
+}
+
 /*
  * Follows one instance of an instruction, with what scan->hits already holds (its control
  * dependents): takes what it defines from the wanted places, and if there was any puts it into the

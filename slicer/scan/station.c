@@ -213,6 +213,20 @@ static int copy_validate(const struct slc_frames_copy *copy)
     return 0;
 }
 
+static int members_validate(const struct slc_stretch *stretch)
+{
+    uint64_t counted = 0, members = 0;
+
+    for (size_t i = 0; i < stretch->count_count; i++)
+        counted += stretch->counts[i].instances;
+    for (size_t i = 0; i < stretch->bit_words && stretch->bits; i++)
+        members += (uint64_t)__builtin_popcountll(stretch->bits[i]);
+    return members == counted
+               ? 0
+               : wd_fail_defect("a stretch has %llu members, and %llu were counted",
+                                (unsigned long long)members, (unsigned long long)counted);
+}
+
 int slc_stretch_validate(const struct slc_stretch *stretch)
 {
     const struct slc_station *station = stretch->station;
@@ -222,7 +236,9 @@ int slc_stretch_validate(const struct slc_stretch *stretch)
     if (stretch->lowest > stretch->frames_before.count)
         return wd_fail_defect("a stretch leaves %zu frames of %zu", stretch->lowest,
                               stretch->frames_before.count);
-    int err = copy_validate(&stretch->frames_before);
+    int err = members_validate(stretch);
+    if (!err)
+        err = copy_validate(&stretch->frames_before);
     if (!err)
         err = copy_validate(&stretch->frames_after);
     if (!err)

@@ -179,8 +179,7 @@ static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet
     drop_defined(scan, &task->regs, op, address, hit);
     if (hits->best.distance == SLC_NOT_WANTED)
         return 0;
-    int err = slc_slice_add(scan->slice, scan->interval, time, op->pc_index, &hits->best,
-                            hits->best_address);
+    int err = slc_scan_add(scan, time, op->pc_index);
     user.want.user = time;
     user.want.distance = hits->best.distance + 1;
     for (unsigned f = 0; hit->ways >> f && scan->follows_data && !err; f++)

@@ -12,6 +12,7 @@
 #include "common/bisect.h"
 #include "slicer/forward/answers.h"
 #include "slicer/forward/passage.h"
+#include "slicer/scan/station.h"
 #include "slicer/slice_priv.h"
 #include "slicer/slicer.h"
 #include "tests/wet/wet_fixture.h"
@@ -23,6 +24,8 @@
 RUN(run_heap, PROGRAMS "/prog_heap_O2_pie")
 RUN(run_printf, PROGRAMS "/prog_printf_O0_pie")
 RUN(run_lazy, LAZY)
+RUN(run_repalone, REPALONE)
+
 static void assert_same_lines(const struct wetdbg_slice *a, const struct wetdbg_slice *b)
 {
     size_t count, other_count;
@@ -80,13 +83,14 @@ static void assert_same(const struct wetdbg_slice *a, const struct wetdbg_slice 
     assert_same_initials(a, b);
 }
 
+/* Of registers before an instruction, or (NULL) of all that it uses. */
 static void check(struct wetdbg *wet, struct wetdbg_slice_session *session, wetdbg_time time,
-                  struct wetdbg_slice_options options)
+                  const struct ins_regset *regs, struct wetdbg_slice_options options)
 {
     struct wetdbg_criterion *criterion;
     struct wetdbg_slice *warm, *cold;
 
-    ok(slc_criterion_of_places(wet, time, NULL, 0, 0, &criterion));
+    ok(slc_criterion_of_places(wet, time, regs, 0, 0, &criterion));
     ok(wetdbg_slice_backward(wet, criterion, &options, &cold));
     options.session = session;
     ok(wetdbg_slice_backward(wet, criterion, &options, &warm));
@@ -110,12 +114,13 @@ static void check_run(struct wetdbg *wet, unsigned stretch_bits, unsigned criter
     session->stretch_bits = stretch_bits;
     for (unsigned i = 0; i < criteria; i++) {
         wetdbg_time time = 1 + unit_random(&seed) % end, next = time + unit_random(&seed) % 2000;
-        check(wet, session, time, (struct wetdbg_slice_options){.kinds = WETDBG_SLICE_FULL});
-        check(wet, session, next < end ? next : end, others[i % 4]);
-        check(wet, session, next < end ? next : end,
+        check(wet, session, time, NULL, (struct wetdbg_slice_options){.kinds = WETDBG_SLICE_FULL});
+        check(wet, session, next < end ? next : end, NULL, others[i % 4]);
+        check(wet, session, next < end ? next : end, NULL,
               (struct wetdbg_slice_options){.kinds = WETDBG_SLICE_FULL});
     }
     assert_true(session->taken > 0);
+    ok(slc_stations_validate(session));
     wetdbg_slice_session_free(session);
 }
 
@@ -126,6 +131,44 @@ static void slices_are_the_same_with_a_session(void **state)
 
     for (unsigned bits = 8; bits <= 13; bits += 5)
         check_run(fixture->cut, bits, CRITERIA, seed);
+}
+
+static bool is_rep(const struct wet_statement *statement)
+{
+    return statement->info->mem_count && statement->info->mems[0].flags & INS_MEM_REP;
+}
+
+/* A rep instruction is followed by itself, not as part of its node. Where it is all of a stretch
+ * that is in the slice, what is kept of the stretch has it. */
+static void stretches_have_members_that_no_memo_has(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct wetdbg *wet = fixture->cut;
+    const struct wetdbg_slice_options options = {.kinds = WETDBG_SLICE_FULL};
+    struct ins_regset rdi = {0};
+    unsigned tried = 0;
+
+    ins_regset_add_gpr(&rdi, INS_RDI, 0, 8);
+    for (uint64_t k = 0; k < wetdbg_get_info(wet)->intervals; k++) {
+        const struct wet_interval *interval;
+        ok(wet_interval_get(wet, k, &interval));
+        for (size_t i = 0; i + 1 < interval->exec_count && tried < 8; i++) {
+            struct wetdbg_slice_session *session;
+            if (!is_rep(wet_get_node(wet, interval->execs[i].node)->statements))
+                continue;
+            ok(wetdbg_slice_session_new(wet, &session));
+            session->stretch_bits = 0; /* each execution is one */
+            wetdbg_time next = interval->first_time + interval->execs[i + 1].time_off;
+            check(wet, session, next, &rdi, options);
+            uint64_t taken = session->taken;
+            check(wet, session, next, &rdi, options);
+            assert_true(session->taken > taken);
+            wetdbg_slice_session_free(session);
+            tried++;
+        }
+        wet_interval_put(wet, interval);
+    }
+    assert_true(tried >= 4);
 }
 
 /* ---- forward ---- */
@@ -214,7 +257,8 @@ static void check_forward_run(struct wetdbg *wet, unsigned stretch_bits, unsigne
         wetdbg_slice_free(warm);
         wetdbg_slice_free(cold);
         if (i % 7 == 6)
-            check(wet, session, time, (struct wetdbg_slice_options){.kinds = WETDBG_SLICE_FULL});
+            check(wet, session, time, NULL,
+                  (struct wetdbg_slice_options){.kinds = WETDBG_SLICE_FULL});
         ok(slc_passages_validate(session->passages));
     }
     assert_true(session->passages->taken > 0);
@@ -320,6 +364,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(slices_are_the_same_with_a_session, run_heap,
                                         fixture_close),
         cmocka_unit_test_setup_teardown(slices_are_the_same_with_a_session, run_printf,
+                                        fixture_close),
+        cmocka_unit_test_setup_teardown(stretches_have_members_that_no_memo_has, run_repalone,
                                         fixture_close),
         cmocka_unit_test_setup_teardown(forward_slices_are_the_same_with_a_session, run_heap,
                                         fixture_close),
