@@ -18,12 +18,14 @@
 #include "tests/wet/wet_fixture.h"
 #include "tests/wet/wet_unit.h"
 
-#define CRITERIA 6
+#define CRITERIA 60 /* of a run */
 #define SOURCES  24
 
 RUN(run_heap, PROGRAMS "/prog_heap_O2_pie")
 RUN(run_printf, PROGRAMS "/prog_printf_O0_pie")
 RUN(run_lazy, LAZY)
+RUN(run_setjmp, PROGRAMS "/prog_setjmp_O2_pie")
+RUN(run_threads, PROGRAMS "/thread_queue_O2_pie")
 RUN(run_repalone, REPALONE)
 
 static void assert_same_lines(const struct wetdbg_slice *a, const struct wetdbg_slice *b)
@@ -100,37 +102,104 @@ static void check(struct wetdbg *wet, struct wetdbg_slice_session *session, wetd
     wetdbg_criterion_free(criterion);
 }
 
-/* Pairs of criteria near each other, spread over the run; other kinds of slices in between. */
-static void check_run(struct wetdbg *wet, unsigned stretch_bits, unsigned criteria, uint64_t seed)
-{
-    static const struct wetdbg_slice_options others[] = {{.kinds = WETDBG_SLICE_THIN},
-                                                         {.kinds = WETDBG_SLICE_DATA},
-                                                         {.no_bypass = true},
-                                                         {.loader = true}};
-    uint64_t end = wetdbg_get_info(wet)->instructions;
-    struct wetdbg_slice_session *session;
+/* Sessions that are asked the same in the same order; their stretches have other lengths. */
+#define SESSIONS 3
 
-    ok(wetdbg_slice_session_new(wet, &session));
-    session->stretch_bits = stretch_bits;
-    for (unsigned i = 0; i < criteria; i++) {
-        wetdbg_time time = 1 + unit_random(&seed) % end, next = time + unit_random(&seed) % 2000;
-        check(wet, session, time, NULL, (struct wetdbg_slice_options){.kinds = WETDBG_SLICE_FULL});
-        check(wet, session, next < end ? next : end, NULL, others[i % 4]);
-        check(wet, session, next < end ? next : end, NULL,
-              (struct wetdbg_slice_options){.kinds = WETDBG_SLICE_FULL});
+struct order {
+    struct wetdbg *wet;
+    struct wetdbg_slice_session *sessions[SESSIONS];
+    wetdbg_time times[16]; /* that were asked about lately */
+    unsigned asked;
+    uint64_t seed;
+};
+
+static void order_begin(struct order *order, struct wetdbg *wet, const unsigned bits[SESSIONS],
+                        uint64_t seed)
+{
+    *order = (struct order){.wet = wet, .seed = seed};
+    for (unsigned i = 0; i < SESSIONS; i++) {
+        ok(wetdbg_slice_session_new(wet, &order->sessions[i]));
+        order->sessions[i]->stretch_bits = bits[i];
     }
-    assert_true(session->taken > 0);
-    ok(slc_stations_validate(session));
-    wetdbg_slice_session_free(session);
+}
+
+static void order_end(struct order *order)
+{
+    uint64_t taken = 0;
+
+    for (unsigned i = 0; i < SESSIONS; i++) {
+        taken += order->sessions[i]->taken;
+        wetdbg_slice_session_free(order->sessions[i]);
+    }
+    assert_true(taken > 0);
+}
+
+/* One of the whole run, one near a time that was asked about before, or that time again. */
+static wetdbg_time next_time(struct order *order)
+{
+    uint64_t end = wetdbg_get_info(order->wet)->instructions, how = unit_random(&order->seed) % 8;
+    wetdbg_time time = 1 + unit_random(&order->seed) % end;
+
+    if (order->asked && how < 4)
+        time = order->times[unit_random(&order->seed) % (order->asked < 16 ? order->asked : 16)];
+    if (how < 3)
+        time += unit_random(&order->seed) % 2000;
+    if (time > end)
+        time = end;
+    order->times[order->asked++ % 16] = time;
+    return time;
+}
+
+static struct wetdbg_slice_options next_options(struct order *order)
+{
+    static const enum wetdbg_slice_kinds kinds[] = {
+        WETDBG_SLICE_FULL, WETDBG_SLICE_FULL, WETDBG_SLICE_FULL,    WETDBG_SLICE_FULL,
+        WETDBG_SLICE_FULL, WETDBG_SLICE_DATA, WETDBG_SLICE_CONTROL, WETDBG_SLICE_THIN};
+    uint64_t dice = unit_random(&order->seed);
+
+    return (struct wetdbg_slice_options){.kinds = kinds[dice % 8],
+                                         .no_bypass = dice / 8 % 8 == 0,
+                                         .loader = dice / 64 % 8 == 0,
+                                         .no_exits = dice / 512 % 8 == 0};
+}
+
+/* The same question to each session, and to none. */
+static void ask(struct order *order)
+{
+    wetdbg_time time = next_time(order);
+    struct wetdbg_slice_options options = next_options(order);
+    struct wetdbg_criterion *criterion;
+    struct wetdbg_slice *cold, *warm;
+
+    ok(slc_criterion_of_places(order->wet, time, NULL, 0, 0, &criterion));
+    ok(wetdbg_slice_backward(order->wet, criterion, &options, &cold));
+    for (unsigned i = 0; i < SESSIONS; i++) {
+        options.session = order->sessions[i];
+        ok(wetdbg_slice_backward(order->wet, criterion, &options, &warm));
+        assert_same(cold, warm);
+        ok(slc_stations_validate(order->sessions[i]));
+        wetdbg_slice_free(warm);
+    }
+    wetdbg_slice_free(cold);
+    wetdbg_criterion_free(criterion);
+}
+
+static void check_run(struct wetdbg *wet, const unsigned bits[SESSIONS], unsigned criteria,
+                      uint64_t seed)
+{
+    struct order order;
+
+    order_begin(&order, wet, bits, seed);
+    for (unsigned i = 0; i < criteria; i++)
+        ask(&order);
+    order_end(&order);
 }
 
 static void slices_are_the_same_with_a_session(void **state)
 {
     const struct fixture *fixture = *state;
-    uint64_t seed = unit_seed("criteria");
 
-    for (unsigned bits = 8; bits <= 13; bits += 5)
-        check_run(fixture->cut, bits, CRITERIA, seed);
+    check_run(fixture->cut, (const unsigned[SESSIONS]){7, 10, 13}, CRITERIA, unit_seed("criteria"));
 }
 
 static bool is_rep(const struct wet_statement *statement)
@@ -299,7 +368,7 @@ static void no_scan_begins_after_its_criterion(void **state)
     struct wetdbg *wet = fixture->cut;
     unsigned tried = 0;
 
-    for (uint64_t k = 0; k < wetdbg_get_info(wet)->intervals && tried < CRITERIA; k++) {
+    for (uint64_t k = 0; k < wetdbg_get_info(wet)->intervals && tried < 6; k++) {
         const struct wet_interval *interval;
         struct wetdbg_slice_session *session;
         ok(wet_interval_get(wet, k, &interval));
@@ -351,7 +420,8 @@ static int check_file(const char *path, unsigned count)
     struct wetdbg *wet;
 
     ok(wetdbg_open(path, &wet));
-    check_run(wet, SLC_STRETCH_BITS, count, unit_seed("criteria"));
+    check_run(wet, (const unsigned[SESSIONS]){14, 17, SLC_STRETCH_BITS}, count,
+              unit_seed("criteria"));
     check_forward_run(wet, SLC_STRETCH_BITS, count, unit_seed("sources"));
     wetdbg_close(wet);
     printf("%s: %u criteria\n", path, count);
@@ -364,6 +434,10 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(slices_are_the_same_with_a_session, run_heap,
                                         fixture_close),
         cmocka_unit_test_setup_teardown(slices_are_the_same_with_a_session, run_printf,
+                                        fixture_close),
+        cmocka_unit_test_setup_teardown(slices_are_the_same_with_a_session, run_setjmp,
+                                        fixture_close),
+        cmocka_unit_test_setup_teardown(slices_are_the_same_with_a_session, run_threads,
                                         fixture_close),
         cmocka_unit_test_setup_teardown(stretches_have_members_that_no_memo_has, run_repalone,
                                         fixture_close),
