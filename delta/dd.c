@@ -79,12 +79,23 @@ static const char *outcome_name(enum wetdbg_delta_outcome outcome)
                                           : "was unresolved";
 }
 
+/* What may make tests that disturb each other repeatable, of what was not asked for. */
+static const char *flaky_hint(const struct wetdbg_dd_options *options)
+{
+    bool is_alone = options->jobs == 1, is_shared = options->argv[0] && !options->is_scratch;
+    if (is_shared)
+        return is_alone ? "; if it meets files of an earlier test, --scratch helps"
+                        : "; if tests meet each other's files, --scratch or --jobs=1 helps";
+    return is_alone ? "" : "; if tests disturb each other, --jobs=1 helps";
+}
+
 static int flaky(const struct search *search, const char *what, enum wetdbg_delta_outcome first,
                  enum wetdbg_delta_outcome second)
 {
-    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s is flaky: %s %s, and %s when it was tried again",
-                       search->options->oracle == WETDBG_DD_COMMAND ? "the oracle" : "the program",
-                       what, outcome_name(first), outcome_name(second));
+    return wetdbg_fail(
+        -WETDBG_ERR_NOT_FOUND, "%s is flaky: %s %s, and %s when it was tried again%s",
+        search->options->oracle == WETDBG_DD_COMMAND ? "the oracle" : "the program", what,
+        outcome_name(first), outcome_name(second), flaky_hint(search->options));
 }
 
 /* Why the failing input cannot be one. If the passing one is judged alike, the oracle knows one

@@ -196,8 +196,10 @@ static int add_mark(struct cli_session *session, const char *text, bool is_good)
     wetdbg_time nearest;
     int err = find_times(session, &mark, &nearest);
     if (!err && !is_good) {
-        mark.times[0] = nearest;
-        mark.count = 1;
+        if (!strchr(text, '#')) { /* of a line only the nearest instance is meant */
+            mark.times[0] = nearest;
+            mark.count = 1;
+        }
         err = move_back(session, nearest);
     }
     if (err) {

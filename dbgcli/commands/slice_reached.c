@@ -5,6 +5,21 @@
 
 #define PIECES_SHOWN 8
 
+/* As the criterion that names it. */
+static void print_piece(struct cli_out *out, const struct wetdbg_slice_reached *piece)
+{
+    uint64_t first = piece->path ? piece->path_offset : piece->offset;
+    if (piece->path) {
+        fputs("output:", out->stream);
+        cli_out_text(out, piece->path);
+        fprintf(out->stream, ":%" PRIu64, first);
+    } else {
+        fprintf(out->stream, "output:%d:%" PRIu64, piece->fd, first);
+    }
+    if (piece->size > 1)
+        fprintf(out->stream, "-%" PRIu64, first + piece->size - 1);
+}
+
 static void print_pieces(struct cli_session *session, const struct wetdbg_slice_reached *pieces,
                          size_t count, bool is_control, bool all)
 {
@@ -21,10 +36,8 @@ static void print_pieces(struct cli_session *session, const struct wetdbg_slice_
             continue;
         if (!all && shown == PIECES_SHOWN)
             break;
-        fprintf(out->stream, "%soutput:%d:%" PRIu64, shown ? ", " : "", pieces[i].fd,
-                pieces[i].offset);
-        if (pieces[i].size > 1)
-            fprintf(out->stream, "-%" PRIu64, pieces[i].offset + pieces[i].size - 1);
+        fputs(shown ? ", " : "", out->stream);
+        print_piece(out, &pieces[i]);
         shown++;
     }
     if (shown < of_kind)
@@ -59,6 +72,9 @@ void cli_slice_reached_to_json(json_t *object, const struct wetdbg_slice *slice)
         cli_json_set(row, "fd", json_integer(pieces[i].fd));
         cli_json_set(row, "offset", cli_json_count(pieces[i].offset));
         cli_json_set(row, "size", cli_json_count(pieces[i].size));
+        cli_json_set(row, "path", cli_json_text(pieces[i].path));
+        cli_json_set(row, "path_offset",
+                     pieces[i].path ? cli_json_count(pieces[i].path_offset) : json_null());
         cli_json_set(row, "control", json_boolean(pieces[i].is_control));
         cli_json_append(array, row);
     }

@@ -2,8 +2,10 @@
 #include "dbgcli/verbs/dd_answer.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "dbgcli/alloc.h"
 #include "dbgcli/verbs/base64.h"
 
 #define PIECES_SHOWN  20
@@ -78,13 +80,19 @@ static void print_head(struct cli_out *out, const struct wetdbg_dd_options *how,
         fprintf(out->stream, "%" PRIu64 " tests were known from before\n", found->resumed);
 }
 
-static void print_items(struct cli_out *out, const uint8_t *bytes, uint64_t size, const char *mark)
+/* Words as they are; of a file's name the directory ends with "//" in it. */
+static void print_items(struct cli_out *out, const struct wetdbg_dd_options *how,
+                        const uint8_t *bytes, uint64_t size, const char *mark)
 {
     for (uint64_t at = 0; at < size;) {
         const char *item = (const char *)bytes + at;
+        const char *below = how->unit == WETDBG_DD_FILES ? strstr(item, "//") : NULL;
+        char *text =
+            below ? cli_asprintf("%.*s%s", (int)(below - item), item, below + 1) : cli_strdup(item);
         fprintf(out->stream, "  %s ", mark);
-        cli_out_text(out, item);
+        cli_out_text(out, text);
         putc('\n', out->stream);
+        free(text);
         at += strlen(item) + 1;
     }
 }
@@ -152,8 +160,8 @@ void cli_dd_print(struct cli_out *out, const struct wetdbg_dd_options *how,
             print_piece(out, how, found, piece);
             continue;
         }
-        print_items(out, found->fail.data + piece->fail_offset, piece->length, "+");
-        print_items(out, found->pass.data + piece->pass_offset, piece->missing, "-");
+        print_items(out, how, found->fail.data + piece->fail_offset, piece->length, "+");
+        print_items(out, how, found->pass.data + piece->pass_offset, piece->missing, "-");
     }
     if (found->piece_count > PIECES_SHOWN)
         fprintf(out->stream, "  ... and %zu more places (--json has all)\n",

@@ -29,14 +29,23 @@ struct chopping {
 
 /* ---- what failed ---- */
 
+static int nobody_knows(struct chopping *self)
+{
+    char *example = cli_dd_target_example(&self->fail.session, false);
+    int err = wetdbg_fail(
+        -WETDBG_ERR_NOT_FOUND,
+        "only the oracle knows what is wrong: name it, as for 'slice' (--target=%s), or give a "
+        "passing input, too (--pass=FILE), whose output is compared then",
+        example);
+    free(example);
+    return err;
+}
+
 /* The failing run's output says it, where it parts from that of the passing one. */
 static int find_difference(struct chopping *self, char **text)
 {
     if (!self->how->pass)
-        return wetdbg_fail(
-            -WETDBG_ERR_NOT_FOUND,
-            "only the oracle knows what is wrong: name it, as for 'slice' (--target=output:28), or "
-            "give a passing input, too (--pass=FILE), whose output is compared then");
+        return nobody_knows(self);
     int err = cli_dd_absence_open(self->app, self->how, self->found, &self->absence);
     if (!err)
         err = cli_dd_difference(&self->fail.session, &self->absence.pass.session, text,

@@ -115,6 +115,51 @@ static int compare_descriptor(struct cli_session *fail, struct cli_session *pass
     return err;
 }
 
+#define EXAMPLE_OFFSET 28
+
+/* A byte of what a descriptor got; NULL: nothing. */
+static char *example_of_descriptor(struct wetdbg *wet, int fd)
+{
+    struct wetdbg_output *list;
+    size_t count;
+    uint64_t size = 0;
+    if (wetdbg_descriptor_outputs(wet, fd, &list, &count) != 0)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        size += list[i].size;
+    free(list);
+    uint64_t offset = size > EXAMPLE_OFFSET ? EXAMPLE_OFFSET : size - 1;
+    if (!size)
+        return NULL;
+    return fd == 1 ? cli_asprintf("output:%" PRIu64, offset)
+                   : cli_asprintf("output:%d:%" PRIu64, fd, offset);
+}
+
+static char *example_of_file(struct wetdbg *wet)
+{
+    struct wetdbg_files *files;
+    char *text = NULL;
+    if (wetdbg_files_open(wet, &files) != 0)
+        return NULL;
+    for (size_t i = 0; i < wetdbg_files_count(files) && !text; i++) {
+        const struct wetdbg_file file = wetdbg_files_get(files, i);
+        if (file.name && file.is_path && file.written_bytes)
+            text = cli_asprintf("output:%s:0", file.name);
+    }
+    wetdbg_files_close(files);
+    return text;
+}
+
+char *cli_dd_target_example(struct cli_session *session, bool only_files)
+{
+    char *text = NULL;
+    for (int fd = 1; fd <= 2 && !text && !only_files; fd++)
+        text = example_of_descriptor(session->wet, fd);
+    if (!text)
+        text = example_of_file(session->wet);
+    return text ? text : cli_strdup("FILE:LINE:VARIABLE");
+}
+
 int cli_dd_difference(struct cli_session *fail, struct cli_session *pass, char **criterion,
                       const char **what)
 {
@@ -124,8 +169,11 @@ int cli_dd_difference(struct cli_session *fail, struct cli_session *pass, char *
         if (err || *criterion)
             return err;
     }
-    return wetdbg_fail(
-        -WETDBG_ERR_NOT_FOUND,
-        "only the oracle knows what is wrong, since both runs put out the same: name "
-        "it, as for 'slice' (--target=output:PATH:28)");
+    char *example = cli_dd_target_example(fail, true);
+    int err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                          "only the oracle knows what is wrong, since both runs put out the same: "
+                          "name it, as for 'slice' (--target=%s)",
+                          example);
+    free(example);
+    return err;
 }

@@ -15,4 +15,11 @@
 int cli_dd_difference(struct cli_session *fail, struct cli_session *pass, char **criterion,
                       const char **what);
 
+/*
+ * A criterion that a run's --target could be, for a sentence that asks for one: a byte of its
+ * output or, without any or with `only_files`, of a file that it wrote; else FILE:LINE:VARIABLE. To
+ * be freed, never NULL.
+ */
+char *cli_dd_target_example(struct cli_session *session, bool only_files);
+
 #endif

@@ -350,6 +350,10 @@ struct wetdbg_slice_reached {
     uint64_t size;
     /* only because the call that wrote them was let run by something in the slice */
     bool is_control;
+    /* Of a file that the run opened, its path as the program gave it, and where in the file that
+     * is; else NULL, and 0. */
+    const char *path;
+    uint64_t path_offset;
 };
 /* In the order in which they were written; none of backward slices. Lives as long as the slice. */
 const struct wetdbg_slice_reached *wetdbg_slice_get_reached(const struct wetdbg_slice *slice,

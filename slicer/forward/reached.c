@@ -59,28 +59,56 @@ static int probe(struct slc_forward *fwd, struct slc_fwd_task *task, const struc
 
 /* ---- output ---- */
 
-static int add_reached(struct wetdbg_slice *slice, int fd, uint64_t offset, uint64_t size,
+/* Names the file that a call put something into, if it has a path, and it is known where. */
+static void name_file(struct slc_forward *fwd, const struct slc_transfer *transfer,
+                      uint64_t skipped, struct wetdbg_slice_reached *piece)
+{
+    struct slc_files *files = slc_channels_files(fwd->channels);
+
+    if (transfer->file == SLC_NO_FILE || transfer->offset == SLC_OFFSET_UNKNOWN ||
+        slc_files_get(files, transfer->file)->kind != SLC_FILE_PATH)
+        return;
+    piece->path = slc_files_name(files, transfer->file);
+    piece->path_offset = piece->path ? transfer->offset + skipped : 0;
+}
+
+/* Whether a piece goes on where another one ends. */
+static bool goes_on(const struct wetdbg_slice_reached *last,
+                    const struct wetdbg_slice_reached *piece)
+{
+    return last->fd == piece->fd && last->is_control == piece->is_control &&
+           last->offset + last->size == piece->offset && last->path == piece->path &&
+           (!piece->path || last->path_offset + last->size == piece->path_offset);
+}
+
+/* Adds `size` bytes of what a call put out, behind the first `skipped` ones. */
+static int add_reached(struct slc_forward *fwd, uint32_t call, uint64_t skipped, uint64_t size,
                        bool is_control)
 {
-    struct wetdbg_slice_reached *last =
-        slice->reached_count ? &slice->reached[slice->reached_count - 1] : NULL;
+    struct wetdbg_slice *slice = fwd->slice;
+    const struct slc_transfer *transfer = slc_channels_call(fwd->channels, call);
+    struct wetdbg_slice_reached piece = {
+        .fd = transfer->fd,
+        .offset = slc_channels_put_out(fwd->channels, call) + skipped,
+        .size = size,
+        .is_control = is_control,
+    };
 
-    if (last && last->fd == fd && last->is_control == is_control &&
-        last->offset + last->size == offset) {
-        last->size += size;
+    name_file(fwd, transfer, skipped, &piece);
+    if (slice->reached_count && goes_on(&slice->reached[slice->reached_count - 1], &piece)) {
+        slice->reached[slice->reached_count - 1].size += size;
         return 0;
     }
     if (wd_grow(slice->reached, slice->reached_capacity, slice->reached_count + 1))
         return -ENOMEM;
-    slice->reached[slice->reached_count++] = (struct wetdbg_slice_reached){
-        .fd = fd, .offset = offset, .size = size, .is_control = is_control};
+    slice->reached[slice->reached_count++] = piece;
     return 0;
 }
 
-/* Marked bytes of a buffer that a call puts out, the first with this offset; if something marked
- * let the call run, all others, too. */
-static int pass_span(struct slc_forward *fwd, int fd, uint64_t offset, const struct slc_span *span,
-                     bool is_let)
+/* Marked bytes of a buffer that a call puts out behind the first `skipped` ones; if something
+ * marked let the call run, all others, too. */
+static int pass_span(struct slc_forward *fwd, uint32_t call, uint64_t skipped,
+                     const struct slc_span *span, bool is_let)
 {
     uint64_t at = span->address, end = span->address + span->size;
     int err = 0;
@@ -91,14 +119,14 @@ static int pass_span(struct slc_forward *fwd, int fd, uint64_t offset, const str
         if (!is_marked)
             first = end;
         if (is_let && first > at)
-            err = add_reached(fwd->slice, fd, offset + (at - span->address), first - at, true);
+            err = add_reached(fwd, call, skipped + (at - span->address), first - at, true);
         for (run = first; run < end; run++) {
             uint64_t byte = run;
             if (!slc_memory_next(&fwd->memory, &byte, run + 1))
                 break;
         }
         if (run > first && !err)
-            err = add_reached(fwd->slice, fd, offset + (first - span->address), run - first, false);
+            err = add_reached(fwd, call, skipped + (first - span->address), run - first, false);
         at = run > first ? run : end;
     }
     return err;
@@ -107,25 +135,24 @@ static int pass_span(struct slc_forward *fwd, int fd, uint64_t offset, const str
 static int pass_output(struct slc_forward *fwd, uint32_t call, bool is_let)
 {
     const struct slc_transfer *transfer = slc_channels_call(fwd->channels, call);
-    uint64_t offset = slc_channels_put_out(fwd->channels, call);
     struct slc_buffers buffers;
+    uint64_t skipped = 0;
 
     if (transfer->kind == SLC_TRANSFER_PASS)
-        return is_let ? add_reached(fwd->slice, transfer->fd, offset, transfer->size, true) : 0;
+        return is_let ? add_reached(fwd, call, 0, transfer->size, true) : 0;
     if (!is_let && !fwd->memory.word_count)
         return 0;
     int err = slc_channels_buffers(fwd->channels, call, &buffers);
     for (size_t i = 0; i < buffers.count && !err; i++) {
-        err = pass_span(fwd, transfer->fd, offset, &buffers.spans[i], is_let);
-        offset += buffers.spans[i].size;
+        err = pass_span(fwd, call, skipped, &buffers.spans[i], is_let);
+        skipped += buffers.spans[i].size;
     }
     return err;
 }
 
 int slc_reached_passed(struct slc_forward *fwd, uint32_t call, uint64_t first, uint64_t size)
 {
-    return add_reached(fwd->slice, slc_channels_call(fwd->channels, call)->fd,
-                       slc_channels_put_out(fwd->channels, call) + first, size, false);
+    return add_reached(fwd, call, first, size, false);
 }
 
 /* When the crash is looked at next. */

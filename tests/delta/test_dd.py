@@ -179,6 +179,8 @@ def test_other_units(dd):
     program = dd.script("folder", '[ "$(cat "$1"/a "$1"/sub/b 2>/dev/null)" = 1X ] && kill -SEGV $$; exit 0')
     found = dd.json("--unit", "files", "--fail", "ko/", "--any-crash", "--", program, "@@")
     dd.equal(found["fail"], b"ko//a\0ko//sub/b\0", "the files")
+    run = dd.run("--unit", "files", "--fail", "ko/", "--any-crash", "--", program, "@@")
+    dd.bench.check("\n  + ko/a\n  + ko/sub/b\n" in run.out, "the files' names", run)
     found = dd.json("--unit", "files", "--fail", "ko", "--pass", "ok", "--any-crash", "--", program, "ko")
     piece = found["difference"][0]
     dd.equal((len(found["difference"]), found["fail"][piece["fail_offset"]:][:piece["length"]],
@@ -249,6 +251,14 @@ def test_bad_oracles(dd):
     late = f'echo >> {count}; [ $(wc -l < {count}) -gt %d ] || ! grep -q some "$WETDBG_INPUT"'
     os.unlink(count)
     dd.says("is flaky: ", *both, late % 6, status=1)
+    os.unlink(count)
+    shared = dd.script("shared", f'echo >> {count}; [ $(($(wc -l < {count}) % 2)) = 0 ] || kill -ILL $$')
+    crash = ["--fail", fail, "--any-crash"]
+    for options, hint in (([], "--scratch or --jobs=1 helps"), (["--jobs=1"], "of an earlier test, --scratch helps"),
+                          (["--scratch"], "if tests disturb each other, --jobs=1 helps"),
+                          (["--scratch", "--jobs=1"], "when it was tried again\n")):
+        dd.file("count", "")
+        dd.says(hint, *crash, *options, "--", shared, status=1)
     dd.bench.check(not os.path.exists(f"{fail}.dd-journal"), "a journal of flaky tests is left")
 
 
@@ -455,8 +465,8 @@ def test_chop_that_is_none(dd):
     fail = dd.file("f", "abcX")
     says = 'grep -q X "$WETDBG_INPUT" && exit 1; exit 0'
     for words, sentence in (
-            (["--oracle", says, "--", program, "text", "@@"], "only the oracle knows what is wrong"),
-            (["--oracle", says, "--", "/bin/true"], "only the oracle knows what is wrong"),
+            (["--oracle", says, "--", program, "text", "@@"], "name it, as for 'slice' (--target=output:10)"),
+            (["--oracle", says, "--", "/bin/true"], "name it, as for 'slice' (--target=FILE:LINE:VARIABLE)"),
             (["--oracle", says, "--target", "exit", "--", "/bin/true"], "read nothing from descriptor 0"),
             (["--oracle", says, "--target", "nonsense#", "--", "/bin/true"], "nonsense")):
         run = dd.run("--no-keep", "--fail", fail, *words, chop=True)

@@ -6,6 +6,7 @@ The guest of slicer_channels says of each byte that it puts out which line compu
 what of the output is in the forward slice of the line. A second program shares its pipe
 and its file with a child: what that wrote is outside, even where it wrote the same."""
 import re
+import shutil
 
 import e2e
 
@@ -110,8 +111,25 @@ def check_child(bench):
         bench.check((own in lines_in(answer, "shared_pipe.c")) == is_own, f"byte {i}: {lines_in(answer, 'shared_pipe.c')}")
 
 
+def check_path(bench):
+    """What goes into a file that the program opened has its path and its place there: Debian's tee, which adds to it."""
+    for name, text in (("in", "b\na\nc\n"), ("kept", "12345")):
+        with open(bench.path(name), "w") as file:
+            file.write(text)
+    directory = bench.record("tee", shutil.which("tee"), "kept", stdin=bench.path("in"))
+    run = bench.wet("replay", directory, "--batch", "--json", "-e", "slice forward --data input:2")
+    answer = run.objects()[-1]
+    places = [(piece["path"], piece["path_offset"], piece["offset"], piece["size"]) for piece in answer["output"]]
+    bench.check(places == [(None, None, 2, 1), ("kept", 2, 2, 1)], f"where the third byte went: {places}", run)
+    run = bench.wet("replay", directory, "--batch", "-e", "slice forward --data input:2+2")
+    bench.check("it reached: output:1:2-3, output:kept:2-3\n" in run.out, "as criteria", run)
+    run = bench.wet("replay", directory, "--batch", "-e", "slice backward --data output:kept:2")
+    bench.check(run.status == 0 and "kept" in run.out.split("data slice")[0], "the criterion that it names", run)
+
+
 def main_test(bench, _):
     check_guest(bench)
+    check_path(bench)
     check_child(bench)
 
 

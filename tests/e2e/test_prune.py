@@ -71,6 +71,9 @@ def check_rounds(bench, directory, lines):
     bench.check(bad["instances"] < good["instances"] and lines["FAULT"] in own(bad), "a bad one is sliced from")
     bench.check(bad["right"] == before["right"], "what was right still is")
     bench.check(lines["SIDE"] not in own(last) and lines["FAULT"] in own(last), f"the last round: {own(last)}")
+    both = [answers_of(bench, directory, f"slice backward {WRONG}", f"mark {what} {SOURCE}:{lines['FAULT']}#1")[0][0]["marks"][0]
+            for what in ("good", "bad")]
+    bench.check(both[0]["instances"] == both[1]["instances"] > 1, f"instructions of one instance: {both}")
     listed, run = answers_of(bench, directory, f"prune --wrong {WRONG}", f"mark good {SOURCE}:{lines['SECOND']}", "mark",
                              "mark clear", "mark", schema="wetdbg.marks/1")
     bench.check([len(answer["marks"]) for answer in listed] == [1, 0, 0], "marks are listed and cleared", run)
