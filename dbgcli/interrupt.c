@@ -44,6 +44,20 @@ void cli_interrupt_catch_all(void)
     set_handler(SIGHUP, on_interrupt);
 }
 
+void cli_interrupt_hold_ends(void)
+{
+    last_signal = 0;
+    set_handler(SIGTERM, on_interrupt);
+    set_handler(SIGHUP, on_interrupt);
+}
+
+int cli_interrupt_let_ends(void)
+{
+    set_handler(SIGTERM, SIG_DFL);
+    set_handler(SIGHUP, SIG_DFL);
+    return last_signal == SIGTERM || last_signal == SIGHUP ? (int)last_signal : 0;
+}
+
 int cli_interrupt_signal(void)
 {
     return last_signal;

@@ -14,6 +14,14 @@ void cli_interrupt_catch(void (*tell)(void *context), void *context);
  * what has to clean up before the process ends. */
 void cli_interrupt_catch_all(void);
 
+/*
+ * Between the two SIGTERM and SIGHUP (unless that is ignored) are taken for an interruption, too, as
+ * what catches SIGINT already takes it: for a part of a session that has to clean up. The second
+ * one returns such a signal that came, or 0; it is for the caller to end the process by it.
+ */
+void cli_interrupt_hold_ends(void);
+int cli_interrupt_let_ends(void);
+
 /* The signal that interrupted last, or 0. */
 int cli_interrupt_signal(void);
 

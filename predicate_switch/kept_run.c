@@ -75,8 +75,11 @@ static int branch_write(struct wetdbg *wet, const struct wet_whole_run *run, con
                                      .fingerprint = wet_whole_fingerprint(wet),
                                      .change = change,
                                      .time = time};
-    const struct wet_build_options options = {
-        .fingerprint = fingerprint, .branch = &of, .side_by_side = WET_SIDE_NEVER};
+    const struct wet_build_options options = {.fingerprint = fingerprint,
+                                              .branch = &of,
+                                              .side_by_side = WET_SIDE_NEVER,
+                                              .interrupted = wet_whole_interrupted(wet),
+                                              .is_once = true};
     err = wet_build(wet_branch_feed(branch), path, &options, &built);
     wet_branch_close(branch);
     return err;

@@ -8,10 +8,12 @@
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/origin_place.h"
+#include "dbgcli/interrupt.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
 #include "dbgcli/signal_name.h"
 #include <wetdbg/errors.h>
+#include <wetdbg/record.h>
 #include <wetdbg/switch.h>
 
 static const struct cli_option options[] = {
@@ -178,6 +180,20 @@ struct keeping {
     const char *change, *path;
 };
 
+/* Runs and keeps it. A signal that ends the process does so when the unfinished file is gone. */
+static int keep(struct cli_session *session, const struct wetdbg_change *change,
+                const struct keeping *keeping, struct outputs *outputs,
+                struct wetdbg_switch_result *result)
+{
+    cli_interrupt_hold_ends();
+    int err = wetdbg_switcher_keep(session->switcher, change, 0, output_take, outputs,
+                                   keeping->change, keeping->path, result);
+    int number = cli_interrupt_let_ends();
+    if (number)
+        wetdbg_die_of(number);
+    return err;
+}
+
 static int run(struct cli_session *session, const struct wetdbg_change *change,
                const struct keeping *keeping, struct outputs *outputs,
                struct wetdbg_switch_result *result)
@@ -190,8 +206,7 @@ static int run(struct cli_session *session, const struct wetdbg_change *change,
         cli_die();
     result->end = WETDBG_SWITCH_EXIT;
     err = keeping->path
-              ? wetdbg_switcher_keep(session->switcher, change, 0, output_take, outputs,
-                                     keeping->change, keeping->path, result)
+              ? keep(session, change, keeping, outputs, result)
               : wetdbg_switcher_run(session->switcher, change, 0, output_take, outputs, result);
     fclose(outputs->to);
     if (!outputs->text)

@@ -2,7 +2,10 @@
 """what-if at the prompt: conditions that go the other way, values that are others; and what a program does
 that was told to do harm: none of it happens."""
 import os
+import signal
+import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "e2e"))
 import e2e  # noqa: E402
@@ -93,6 +96,25 @@ def check_kept_threads(bench):
     bench.check(run.status == 0, "threads: the kept run does not reproduce itself", run)
 
 
+def check_killed(bench):
+    """Nothing is left of a kept run whose making is ended by a signal."""
+    trace, kept = bench.record("long", f"{bench.build}/tests/e2e/e2e_long_run", "6000000"), bench.path("long.wet")
+    bench.wet("replay", trace, "--batch")
+    with open(f"{e2e.SOURCE}/tests/e2e/programs/long_run.c") as file:
+        printed = next(number for number, text in enumerate(file, 1) if "printf(" in text)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        child = subprocess.Popen([bench.wetdbg, "replay", trace, "--batch", "-e", f"what-if state=5@long_run.c:{printed} --keep {kept}"],
+                                 env=bench.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        end = time.monotonic() + 60
+        while not os.path.exists(f"{kept}.part") and child.poll() is None and time.monotonic() < end:
+            time.sleep(0.001)
+        child.send_signal(number)
+        said = child.communicate(timeout=60)[1]
+        left = [name for name in os.listdir(bench.work) if name.startswith("long.wet")]
+        bench.check(not left, f"{number!r} leaves {left}: {child.returncode} {said}")
+        bench.check(child.returncode == (130 if number == signal.SIGINT else -number), f"{number!r}: {child.returncode} {said}")
+
+
 def test(bench, _):
     kept = bench.path("kept")
     with open(kept, "w") as file:
@@ -101,6 +123,7 @@ def test(bench, _):
     check_switches(bench, trace)
     check_kept(bench, trace)
     check_kept_threads(bench)
+    check_killed(bench)
     check_harm(bench, trace, kept)
 
 

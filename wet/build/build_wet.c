@@ -256,11 +256,13 @@ static int run_and_write(struct wet_builder *builder, struct wet_unfinished *unf
 }
 
 /* Whether the same again may go better, later or with more room. */
-static bool is_worth_keeping(const struct wet_unfinished *unfinished, int err)
+static bool is_worth_keeping(const struct wet_build_options *options,
+                             const struct wet_unfinished *unfinished, int err)
 {
     bool is_passing =
         err == -WETDBG_ERR_INTERRUPTED || err == -WETDBG_ERR_MACHINE || err > -WETDBG_ERR_USAGE;
-    return is_passing && unfinished->journal && wet_journal_count(unfinished->journal) > 2;
+    return is_passing && !options->is_once && unfinished->journal &&
+           wet_journal_count(unfinished->journal) > 2;
 }
 
 int wet_build(struct rep_feed *feed, const char *path, const struct wet_build_options *options,
@@ -276,7 +278,7 @@ int wet_build(struct rep_feed *feed, const char *path, const struct wet_build_op
     builder.has_journal = unfinished.journal != NULL;
     if (!err)
         err = run_and_write(&builder, &unfinished, result);
-    if (err && is_worth_keeping(&unfinished, err)) {
+    if (err && is_worth_keeping(options, &unfinished, err)) {
         wet_builder_notice(
             &builder, "what is built so far is kept in %s.part; the same again goes on with it",
             path);

@@ -51,6 +51,7 @@ struct wet_build_options {
     uint64_t window_intervals;
     uint64_t memory_bytes; /* bound for what waits to be written and the like; 0: 2 GiB */
     const volatile sig_atomic_t *interrupted; /* may be NULL */
+    bool is_once; /* nobody will go on with it: an unfinished file is removed, whatever ended it */
     /* Told now and then; may be NULL. */
     void (*progress)(void *arg, uint64_t frames_done, uint64_t frames_total, uint64_t instructions);
     void *progress_arg;
@@ -70,7 +71,7 @@ struct wet_build_result {
  * recording, of writing.
  *
  * Until then the file is PATH.part, with a journal PATH.part-log beside it. If the build is
- * interrupted, killed, or finds no room, they stay, and the next one with the same fingerprint and
+ * interrupted, killed, or finds no room, they stay (unless options->is_once), and the next one with the same fingerprint and
  * options goes on with the last interval that is whole. It comes to the same file, byte for byte,
  * as a build that was left alone.
  */
