@@ -4,7 +4,8 @@
  *     SCRATCH/temporary/   what TMPDIR names
  *     SCRATCH/work/        where the program works, if it is not to work where we do
  *     SCRATCH/output, SCRATCH/errors
- *     SCRATCH/said         what the oracle's command says
+ *     SCRATCH/said         what the oracle's command says on standard error
+ *     SCRATCH/told         ... on standard output, which nobody reads; but it may not be without end
  */
 #include "delta/warden.h"
 
@@ -34,7 +35,7 @@ struct names {
     char input[DLT_SCRATCH_PATH_BYTES];
     char temporary[DLT_SCRATCH_PATH_BYTES], work[DLT_SCRATCH_PATH_BYTES];
     char output[DLT_SCRATCH_PATH_BYTES], errors[DLT_SCRATCH_PATH_BYTES],
-        said[DLT_SCRATCH_PATH_BYTES];
+        said[DLT_SCRATCH_PATH_BYTES], told[DLT_SCRATCH_PATH_BYTES];
 };
 
 struct warden {
@@ -146,6 +147,7 @@ static int scratch_fill(struct warden *warden)
     name_make(names->output, warden->scratch, "output");
     name_make(names->errors, warden->scratch, "errors");
     name_make(names->said, warden->scratch, "said");
+    name_make(names->told, warden->scratch, "told");
     if (mkdir(folder, 0700) || mkdir(names->temporary, 0700) || mkdir(names->work, 0700))
         return wetdbg_fail_errno("%s", warden->scratch);
     name_make(names->input, folder, warden->plan->file_name);
@@ -381,7 +383,7 @@ static int oracle_ask(struct warden *warden)
         .input = plan->program || plan->ended ? warden->names->output
                  : is_input_file              ? warden->names->input
                                               : "/dev/null",
-        .output = "/dev/null",
+        .output = warden->names->told,
         .errors = warden->names->said,
         .scratch = warden->scratch,
         .timeout_s = plan->timeout_s,

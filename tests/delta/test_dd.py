@@ -244,6 +244,7 @@ def test_bad_oracles(dd):
     dd.says("an oracle that always fails finds nothing", *both, "false")
     dd.says("an oracle that always fails finds nothing", "--fail", fail, "--oracle", "false")
     dd.says("the oracle exited with status 127", *both, "no-such-oracle")
+    dd.says("the oracle wrote more than 8 MiB", *both, "cat /dev/zero", "--disk", "8M")
     dd.says("the oracle did not end within 0.5 s", *both, "sleep 1000 & wait", "--timeout", "0.5")
     count = dd.bench.path("count")
     flaky = f'echo >> {count}; [ $(($(wc -l < {count}) % 2)) = 0 ]'
