@@ -5,7 +5,7 @@
  *     SCRATCH/work/        where the program works, if it is not to work where we do
  *     SCRATCH/output, SCRATCH/errors
  *     SCRATCH/said         what the oracle's command says on standard error
- *     SCRATCH/told         ... on standard output, which nobody reads; but it may not be without end
+ *     SCRATCH/told         ... on standard output, which nobody reads; it may not be endless
  */
 #include "delta/warden.h"
 

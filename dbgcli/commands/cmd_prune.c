@@ -43,7 +43,9 @@ const struct cli_syntax cli_cmd_prune_syntax = {
         "told by running the program again.\n"
         "Of a huge slice the latest instances are looked at, and the answer says how many: what\n"
         "came before has no confidence. Ctrl-C shows what is known by then.\n"
-        "A fault is lost by it where a wrong value happened to give right output.",
+        "A fault is lost by it where a wrong value happened to give right output. Confidence can\n"
+        "be too large of a value that comes to one use by two ways of computing: each is judged\n"
+        "with the other as it was.",
 };
 
 static int take_wrong(struct cli_session *session, const char *text)

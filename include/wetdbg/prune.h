@@ -16,6 +16,10 @@
  * PLDI 2007. Where these invert an instruction by the operands and results that a profile has of
  * it, here it is computed once more with other operands.
  *
+ * A value that comes to one instruction by two ways is tried in both operands at once only where
+ * these ways are copies: where they compute, each is tried with the other as it was, and confidence
+ * can be larger than it should.
+ *
  * A fault whose wrong value happened to give right output is lost by it (coincidental correctness);
  * and nothing is found where nothing right came before what is wrong.
  *

@@ -165,6 +165,25 @@ static bool says_something(const struct slc_check *check)
            check->outcome_count;
 }
 
+/* Whether another operand that could be another value is the same as operand i: both may have come
+ * from one place, and what determines one of them while the other stays tells nothing of both. */
+static bool may_come_twice(const struct slc_test *like, unsigned i)
+{
+    const struct ins_eval *eval = like->eval;
+
+    for (unsigned other = 0; other < eval->input_count; other++) {
+        unsigned bytes = eval->inputs[i].bytes < eval->inputs[other].bytes
+                             ? eval->inputs[i].bytes
+                             : eval->inputs[other].bytes;
+        unsigned kind = eval->inputs[other].kind;
+        bool can_vary = kind == INS_EVAL_GPR || kind == INS_EVAL_MEMORY;
+        if (other != i && can_vary &&
+            !((like->inputs[i] ^ like->inputs[other]) & ins_low_bytes(bytes)))
+            return true;
+    }
+    return false;
+}
+
 static int pin_input(struct slc_work *work, const struct slc_test *like, unsigned i, uint64_t at)
 {
     const struct ins_eval_place *place = &like->eval->inputs[i];
@@ -174,7 +193,7 @@ static int pin_input(struct slc_work *work, const struct slc_test *like, unsigne
 
     if (!varied || varied & ((1u << i) - 1))
         return 0;
-    if (varied == 1u << i)
+    if (varied == 1u << i && !may_come_twice(like, i))
         err = pin_determined(work, like, i, at, &determined);
     if (err || determined == place->bytes)
         return err;

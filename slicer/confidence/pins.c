@@ -366,10 +366,21 @@ bool slc_check_passes(const struct slc_check *check, const struct ins_eval_resul
     return check_passes(check, result, &budget);
 }
 
+/* Whether a test's instruction would do with these inputs. */
+static bool inputs_pass(const struct slc_test *test, const uint64_t inputs[INS_EVAL_INPUTS],
+                        unsigned *budget)
+{
+    struct ins_eval_result result;
+
+    if (test->tells_value && ins_eval_value(test->eval, inputs, &result.values[0]))
+        return value_passes(&test->check, 0, result.values[0], budget);
+    return !ins_eval_run(test->eval, inputs, test->flags, &result) ||
+           check_passes(&test->check, &result, budget);
+}
+
 /* *budget: how many more tests may be made for one question; then nothing is ruled out any more. */
 static bool test_allows(const struct slc_test *test, uint64_t other, unsigned *budget)
 {
-    struct ins_eval_result result;
     uint64_t inputs[INS_EVAL_INPUTS];
 
     if (!*budget)
@@ -379,10 +390,23 @@ static bool test_allows(const struct slc_test *test, uint64_t other, unsigned *b
         return !is_forbidden(test->forbidden, test->address + (other - test->value) * test->scale);
     for (unsigned i = 0; i < INS_EVAL_INPUTS; i++)
         inputs[i] = test->varied >> i & 1 ? other : test->inputs[i];
-    if (test->tells_value && ins_eval_value(test->eval, inputs, &result.values[0]))
-        return value_passes(&test->check, 0, result.values[0], budget);
-    return !ins_eval_run(test->eval, inputs, test->flags, &result) ||
-           check_passes(&test->check, &result, budget);
+    return inputs_pass(test, inputs, budget);
+}
+
+/* Two tests of one computation, of which both operands are other values at once. */
+static bool both_allow(const struct slc_test *test, uint64_t other, const struct slc_test *twin,
+                       uint64_t twin_other, unsigned *budget)
+{
+    uint64_t inputs[INS_EVAL_INPUTS];
+
+    if (!*budget)
+        return true;
+    --*budget;
+    for (unsigned i = 0; i < INS_EVAL_INPUTS; i++)
+        inputs[i] = test->varied >> i & 1   ? other
+                    : twin->varied >> i & 1 ? twin_other
+                                            : test->inputs[i];
+    return inputs_pass(test, inputs, budget);
 }
 
 /* ---- pins ---- */
@@ -488,6 +512,23 @@ static void judge_finish(struct slc_judged *judged)
     }
 }
 
+/* Whether both may be of one execution: then the value came to it by two ways. */
+static bool is_twin(const struct slc_test *a, const struct slc_test *b)
+{
+    return a->eval && a->eval == b->eval && !(a->varied & b->varied) && a->flags == b->flags &&
+           memcmp(a->inputs, b->inputs, sizeof(a->inputs)) == 0 &&
+           is_same_check(&a->check, &b->check);
+}
+
+static void find_twin(struct slc_judge *judge, unsigned i)
+{
+    for (unsigned j = 0; j < i && !judge->tests[i].twin; j++)
+        if (is_twin(judge->tests[i].test, judge->tests[j].test)) {
+            judge->tests[i].twin = (uint8_t)(j + 1);
+            judge->tests[j].twin = (uint8_t)(i + 1);
+        }
+}
+
 void slc_judge_make(const struct slc_pins *pins, const struct slc_pinned *pinned, uint64_t value,
                     struct slc_judge *judge)
 {
@@ -503,6 +544,8 @@ void slc_judge_make(const struct slc_pins *pins, const struct slc_pinned *pinned
     }
     for (unsigned i = 0; i < judge->test_count; i++)
         judge_finish(&judge->tests[i]);
+    for (unsigned i = 1; i < judge->test_count; i++)
+        find_twin(judge, i);
 }
 
 static uint64_t operand_of(const struct slc_judged *judged, uint64_t other)
@@ -522,12 +565,26 @@ static uint64_t operand_of(const struct slc_judged *judged, uint64_t other)
     return operand;
 }
 
+static bool is_allowed_by(const struct slc_judge *judge, unsigned i, uint64_t other,
+                          unsigned *budget)
+{
+    const struct slc_judged *judged = &judge->tests[i];
+    uint64_t operand = operand_of(judged, other);
+
+    if (test_allows(judged->test, operand, budget))
+        return true;
+    if (!judged->twin)
+        return false;
+    const struct slc_judged *twin = &judge->tests[judged->twin - 1];
+    return both_allow(judged->test, operand, twin->test, operand_of(twin, other), budget);
+}
+
 static bool judge_allows(const struct slc_judge *judge, uint64_t other, unsigned *budget)
 {
     if ((other ^ judge->value) & judge->equal)
         return false;
     for (unsigned i = 0; i < judge->test_count; i++)
-        if (!test_allows(judge->tests[i].test, operand_of(&judge->tests[i], other), budget))
+        if (!is_allowed_by(judge, i, other, budget))
             return false;
     return true;
 }

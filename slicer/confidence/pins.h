@@ -112,6 +112,9 @@ struct slc_judge {
         uint64_t mask; /* what of the operand is of the value, if it lies there in one piece */
         int shift;     /* to the left, in bits */
         bool is_apart;
+        /* Another test of the same computation, of which the value is another operand, too: its
+         * number + 1; 0: none. What one of them rules out may do if both operands have it. */
+        uint8_t twin;
     } tests[SLC_TESTS_MAX]; /* of one that is kept only test_count are there */
 };
 

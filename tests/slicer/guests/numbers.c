@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Computes some numbers in the ways that integers are computed in, and writes them with one call: on its own, so that
- * it has few instructions. The last number is one that a test takes for wrong.
+ * it has few instructions. The last number is one that a test takes for wrong. With TWICE it computes squares.
  */
 #define WRITE 1
 #define EXIT  60
@@ -92,6 +92,24 @@ __attribute__((noinline)) static void letters(const sixteen *from)
     put('\n');
 }
 
+#ifdef TWICE
+
+/* Numbers that come to one instruction by two ways: with another sign they give the same. */
+__attribute__((used)) static void run(void)
+{
+    static const signed char signs[] = {3, -3, 5, 2, -5, -2, 4, -4, 3, -5, 1, 6};
+
+    for (unsigned i = 0; i < sizeof(signs); i++) {
+        volatile int value = signs[i], other = value;
+        put((char)('0' + (i % 2 ? value * value : value * other)));
+        put('\n');
+    }
+    call(WRITE, 1, (long)out, used);
+    call(EXIT, 0, 0, 0);
+}
+
+#else
+
 __attribute__((used)) static void run(void)
 {
     static union {
@@ -119,6 +137,8 @@ __attribute__((used)) static void run(void)
     call(WRITE, 1, (long)out, used);
     call(EXIT, 0, 0, 0);
 }
+
+#endif
 
 __asm__(".globl _start\n"
         "_start:\n"
