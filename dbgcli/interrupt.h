@@ -15,9 +15,9 @@ void cli_interrupt_catch(void (*tell)(void *context), void *context);
 void cli_interrupt_catch_all(void);
 
 /*
- * Between the two SIGTERM and SIGHUP (unless that is ignored) are taken for an interruption, too, as
- * what catches SIGINT already takes it: for a part of a session that has to clean up. The second
- * one returns such a signal that came, or 0; it is for the caller to end the process by it.
+ * Between these two SIGTERM and SIGHUP (unless that is ignored) interrupt like the SIGINT that is
+ * caught already: for a part of a session that has to clean up. The second one returns such a
+ * signal that came, or 0; it is for the caller to end the process by it.
  */
 void cli_interrupt_hold_ends(void);
 int cli_interrupt_let_ends(void);

@@ -71,9 +71,9 @@ struct wet_build_result {
  * recording, of writing.
  *
  * Until then the file is PATH.part, with a journal PATH.part-log beside it. If the build is
- * interrupted, killed, or finds no room, they stay (unless options->is_once), and the next one with the same fingerprint and
- * options goes on with the last interval that is whole. It comes to the same file, byte for byte,
- * as a build that was left alone.
+ * interrupted, killed, or finds no room, they stay (after a kill only, if options->is_once), and
+ * the next one with the same fingerprint and options goes on with the last interval that is whole.
+ * It comes to the same file, byte for byte, as a build that was left alone.
  */
 int wet_build(struct rep_feed *feed, const char *path, const struct wet_build_options *options,
               struct wet_build_result *result);
