@@ -4,6 +4,8 @@
 
 The guest reads 1,025 bytes into a buffer of 1,024: the last one lies over a pointer. Its forward data slice is the
 input (the call, in the C library), the store and the free."""
+import re
+
 import e2e
 
 SOURCE = "copy_out.c"
@@ -100,6 +102,19 @@ def check_more_than_read(bench):
     bench.check(answer["instances"] == whole["instances"], "both are slices of the same bytes")
 
 
+def check_tab(bench):
+    """What was given to the program is offered at the prompt."""
+    prompt = e2e.Prompt(bench, "replay", bench.path("given"))
+    prompt.read_until(r"\(wetdbg\) ")
+    for typed, whole in (("env:XDG_CA", "env:XDG_CACHE_HOME"), ("argv:1", "argv:1 "), ("input:0", "input:0:"),
+                         ("output:e", "output:end")):
+        prompt.type(f"slice forward {typed}\t")
+        prompt.read_until("slice forward " + re.escape(whole))
+        prompt.type("\x15")
+    prompt.type("quit\n")
+    bench.check(prompt.close() == 0, "the prompt's end")
+
+
 def main_test(bench, _):
     lines = marks()
     bench.check(len(lines) == 4, f"the guest's marks: {lines}")
@@ -107,6 +122,7 @@ def main_test(bench, _):
     check_chop(bench, lines)
     check_given(bench, lines)
     check_more_than_read(bench)
+    check_tab(bench)
 
 
 if __name__ == "__main__":
