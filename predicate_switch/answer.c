@@ -43,7 +43,15 @@ static int unresolved(struct psw_live *live, const char *reason)
     return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "%s", live->reason);
 }
 
-/* A task as it is now, but for a call that it is in. */
+/* A task's registers as they are now, but for a call that it is in. */
+static int regs_get(struct psw_live *live, uint32_t task, struct evq_regs *regs)
+{
+    return rep_engine_regs(live->engine, task, regs)
+               ? 0
+               : unresolved(live, "a thread that is not there");
+}
+
+/* All of a task, but for a call that it is in. */
 static int task_get(struct psw_live *live, uint32_t task, const struct agt_task **out)
 {
     const struct agt_task *tasks;
@@ -184,17 +192,12 @@ static int registers_find(struct psw_live *live, const struct vk_outcome *outcom
     struct psw_waiting *waiting = &live->tasks[outcome->task];
     const struct vk_memory memory = psw_memory(live->engine);
     const struct vk_op *begin = begin_of_task(outcome);
-    const struct agt_task *task;
     if (begin) {
         on->regs = task_new_regs(live, begin);
         return 0;
     }
-    if (!waiting->is_in_call) {
-        int err = task_get(live, outcome->task, &task);
-        if (!err)
-            on->regs = task->regs;
-        return err;
-    }
+    if (!waiting->is_in_call)
+        return regs_get(live, outcome->task, &on->regs);
     on->loads = outcome->returns || outcome->restarts || outcome->sigreturn;
     on->regs = waiting->regs;
     if (!on->loads)
@@ -480,15 +483,13 @@ static int tick(struct psw_live *live)
 {
     const struct vk_memory memory = psw_memory(live->engine);
     uint32_t running = rep_engine_running(live->engine);
-    const struct agt_task *task;
     struct vk_outcome outcome;
     struct psw_entry entry;
+    struct evq_regs regs;
     uint64_t now = rep_engine_time(live->engine);
-    int err = task_get(live, running, &task);
-    if (err)
-        return err;
-    struct evq_regs regs = task->regs;
-    err = vk_tick(live->kernel, now, &memory, &outcome);
+    int err = regs_get(live, running, &regs);
+    if (!err)
+        err = vk_tick(live->kernel, now, &memory, &outcome);
     if (!err)
         err = psw_place_begin(&entry, &live->first, running, ++live->frame,
                               outcome.signal ? outcome.signal->number : 0, now, &regs);
@@ -524,17 +525,11 @@ struct rep_source psw_live_source(struct psw_live *live)
 }
 
 /* The registers of the calls that tasks are in where the run goes on. */
-static int waiting_find(struct psw_live *live, const bool is_in_call[VK_TASKS_MAX])
+static void waiting_find(struct psw_live *live, const bool is_in_call[VK_TASKS_MAX])
 {
-    const struct agt_task *tasks;
-    uint32_t running;
-    int err = rep_engine_tasks(live->engine, &tasks, &running);
-    for (uint32_t i = 0; !err && i < EVQ_TASKS_MAX; i++) {
-        live->tasks[i].is_in_call = tasks[i].live && is_in_call[i];
-        if (tasks[i].live)
-            live->tasks[i].regs = tasks[i].regs;
-    }
-    return err;
+    for (uint32_t i = 0; i < EVQ_TASKS_MAX; i++)
+        live->tasks[i].is_in_call =
+            rep_engine_regs(live->engine, i, &live->tasks[i].regs) && is_in_call[i];
 }
 
 int psw_live_begin(struct psw_live *live, const bool is_in_call[VK_TASKS_MAX])
@@ -543,9 +538,8 @@ int psw_live_begin(struct psw_live *live, const bool is_in_call[VK_TASKS_MAX])
     live->tasks = calloc(VK_TASKS_MAX, sizeof(*live->tasks));
     if (!live->tasks)
         return -ENOMEM;
-    int err = waiting_find(live, is_in_call);
-    if (!err)
-        err = vk_kernel_live(live->kernel, rep_engine_time(live->engine) + 1,
+    waiting_find(live, is_in_call);
+    int err = vk_kernel_live(live->kernel, rep_engine_time(live->engine) + 1,
                              rep_engine_running(live->engine), &outcome);
     return err ? err : outcome_append(live, &outcome, NULL, &live->first);
 }

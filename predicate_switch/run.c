@@ -192,11 +192,10 @@ static int stand_at(struct psw_session *session, wetdbg_time time)
 /* The running task's registers; its index in *task. */
 static int regs_get(struct rep_engine *engine, struct evq_regs *regs, uint32_t *task)
 {
-    const struct agt_task *tasks;
-    int err = rep_engine_tasks(engine, &tasks, task);
-    if (!err)
-        *regs = tasks[*task].regs;
-    return err;
+    *task = rep_engine_running(engine);
+    return rep_engine_regs(engine, *task, regs)
+               ? 0
+               : wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process runs no thread");
 }
 
 /* An event of now, that loads these registers. */
@@ -227,8 +226,10 @@ static int not_conditional(uint64_t pc)
 static int insn_get(struct rep_engine *engine, uint64_t pc, struct ins_info *info)
 {
     uint8_t code[15];
-    size_t done = 0;
-    int err = rep_engine_read(engine, pc, code, sizeof(code), &done);
+    size_t done = rep_engine_code(engine, pc, code, sizeof(code));
+    int err = 0;
+    if (done < sizeof(code))
+        err = rep_engine_read(engine, pc, code, sizeof(code), &done);
     return err ? err : ins_decode(code, done, pc, info);
 }
 

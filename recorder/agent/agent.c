@@ -926,8 +926,11 @@ static void probe_map(const struct agt *agt, uint64_t off, uint64_t bytes, long 
 static uint64_t copy_start(struct agt *agt, uint64_t what)
 {
     long pid = sys_call6(SYS_clone, CODE_CLONE_PARENT | SIGCHLD, 0, 0, 0, 0, 0);
-    if (pid)
+    if (pid) {
+        /* its next turn comes when the copy is gone: who waits awake takes the copy's processor */
+        agt->ctx->mail.wait.patient = 0;
         return (uint64_t)pid;
+    }
     /* also how the supervisor gets to know this copy (probe.c) */
     if (sys_call6(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL, 0, 0, 0, 0))
         fail(AGT_STATUS_PROBE);

@@ -139,6 +139,17 @@ int dbi_page_get(struct dbi *dbi, uint64_t address, bool seen_only, const struct
     return 0;
 }
 
+size_t dbi_code_seen(struct dbi *dbi, uint64_t pc, uint8_t *bytes, size_t count)
+{
+    const struct page *page = *page_slot(dbi, pc & ~(WD_PAGE - 1));
+    size_t off = pc & (WD_PAGE - 1), left = WD_PAGE - off;
+    if (!page || page->stale || page->flags & DBI_PAGE_UNWATCHED)
+        return 0;
+    count = count < left ? count : left;
+    memcpy(bytes, page->bytes + off, count);
+    return count;
+}
+
 void dbi_pages_forget(struct dbi *dbi, uint64_t start, uint64_t end)
 {
     uint64_t first = start & ~(WD_PAGE - 1);

@@ -176,6 +176,10 @@ bool dbi_is_missing(struct dbi *dbi, uint64_t pc);
 int dbi_translate_exact(struct dbi *dbi, uint64_t pc, unsigned limit,
                         const struct dbi_fragment **out, struct dbi_fetch_fault *fault);
 
+/* The bytes at `pc`, `count` at most, of the page that it is in: how many. 0 if the page was not
+ * fetched, or may have changed unseen. */
+size_t dbi_code_seen(struct dbi *dbi, uint64_t pc, uint8_t *bytes, size_t count);
+
 /* Describes (without code) the first `count` instructions of `whole` as a fragment of its own. */
 int dbi_fragment_head(struct dbi *dbi, const struct dbi_fragment *whole, unsigned count,
                       const struct dbi_fragment **out);

@@ -14,12 +14,13 @@
 #include "common/bisect.h"
 #include "common/once.h"
 #include "common/page.h"
+#include "recorder/event/ops.h"
 #include "recorder/feed/feed.h"
 #include "recorder/replay/engine_priv.h"
 #include <wetdbg/errors.h>
 
 #define BATCH_BYTES      (1u << 20)
-#define EXACT_MARGIN     1024
+#define EXACT_MARGIN     128
 #define EXACT_MARGIN_MAX (1ull << 40)
 #define LOOKS_MAX        64 /* in a run, for code that came with later mappings */
 #define RUN_MAX          ((uint64_t)INT64_MAX / 2) /* counters go from a negative number upwards */
@@ -170,6 +171,7 @@ int rep_engine_new(const struct rep_engine_setup *setup, struct rep_engine **out
         snprintf(engine->lacks, sizeof(engine->lacks), "%s", setup->lacks);
     engine->exact_margin = EXACT_MARGIN;
     engine->place_goal = engine->place_cap = REP_NEVER;
+    engine->task_end = 1;
     int err = rep_host_start(&engine->host, setup);
     if (!err) {
         struct dbi_config config = {.mode = setup->mode,
@@ -382,6 +384,16 @@ int rep_log_drain(struct rep_engine *engine)
 
 /* ---- entries ---- */
 
+/* So that nobody has to look at tasks that there cannot be: each is on pages of its own. */
+static void task_end_note(struct rep_engine *engine, const struct evq_entry *entry)
+{
+    uint64_t last = entry->task;
+    for (const struct evq_op *op = NULL; (op = evq_op_next(entry, op));)
+        last = op->op == EVQ_OP_TASK_NEW && op->task_new.task > last ? op->task_new.task : last;
+    if (last >= engine->task_end)
+        engine->task_end = last < EVQ_TASKS_MAX ? (uint32_t)last + 1 : EVQ_TASKS_MAX;
+}
+
 int rep_batch_give(struct rep_engine *engine)
 {
     struct rep_turn *turn = &engine->host.turn;
@@ -389,10 +401,11 @@ int rep_batch_give(struct rep_engine *engine)
     turn->queue_head_bytes = turn->queue_tail_bytes = 0;
     engine->batch.size_bytes = engine->batch_at = 0;
     while (used < engine->spare.size_bytes) {
-        uint32_t bytes = ((const struct evq_entry *)(engine->spare.data + used))->bytes;
-        if (used + bytes > AGT_QUEUE_BYTES)
+        const struct evq_entry *entry = (const struct evq_entry *)(engine->spare.data + used);
+        if (used + entry->bytes > AGT_QUEUE_BYTES)
             break;
-        used += bytes;
+        task_end_note(engine, entry);
+        used += entry->bytes;
     }
     int err = wd_buf_append(&engine->batch, engine->spare.data, used);
     if (err || !used)
@@ -401,25 +414,23 @@ int rep_batch_give(struct rep_engine *engine)
     engine->spare.size_bytes -= used;
     memcpy(engine->host.shm + AGT_QUEUE_OFF, engine->batch.data, used);
     turn->queue_head_bytes = used;
+    turn->is_live &= !engine->spare.size_bytes;
     return 0;
 }
 
 /* Gives the agent one more batch: as many entries as BATCH_BYTES, at least one if there is one. */
 static int batch_refill(struct rep_engine *engine)
 {
-    int err = rep_log_drain(engine);
+    int err = rep_log_drain(engine), more = 1;
     if (err)
         return err;
-    while (engine->spare.size_bytes < BATCH_BYTES) {
-        int more = engine->source->next(engine->source->arg, &engine->spare);
+    while (more && engine->spare.size_bytes < BATCH_BYTES) {
+        more = engine->source->next(engine->source->arg, &engine->spare);
         if (more < 0)
             return more;
-        if (more == 0)
-            break;
     }
-    err = rep_batch_give(engine);
-    engine->host.turn.is_live = engine->source->met && !engine->batch.size_bytes;
-    return err;
+    engine->host.turn.is_live = engine->source->met && !more;
+    return rep_batch_give(engine);
 }
 
 /* ---- requests ---- */
@@ -701,6 +712,7 @@ int rep_engine_reset(struct rep_engine *engine)
     engine->unverified = true;
     engine->place_goal = engine->place_cap = REP_NEVER;
     engine->part = 0;
+    engine->task_end = 1;
     engine->expected.size_bytes = engine->looks_left = 0;
     dbi_expect(engine->dbi, NULL, 0);
     if (!err)
@@ -710,11 +722,11 @@ int rep_engine_reset(struct rep_engine *engine)
 
 /* ---- while it stands still ---- */
 
-void rep_tasks_copy(const struct rep_host *host, struct agt_task *to)
+void rep_tasks_copy(const struct rep_host *host, struct agt_task *to, uint32_t count)
 {
     const struct agt_task *from = (const struct agt_task *)(host->shm + AGT_TASKS_OFF);
     size_t used = offsetof(struct agt_task, xsave) + host->xsave_bytes;
-    for (uint32_t i = 0; i < EVQ_TASKS_MAX; i++, to++) {
+    for (uint32_t i = 0; i < count; i++, to++) {
         to->live = wd_once_u32(&from[i].live) != 0;
         if (!to->live)
             continue;
@@ -724,6 +736,15 @@ void rep_tasks_copy(const struct rep_host *host, struct agt_task *to)
     }
 }
 
+static struct agt_task *tasks_new(void)
+{
+    struct agt_task *tasks =
+        aligned_alloc(_Alignof(struct agt_task), EVQ_TASKS_MAX * sizeof(*tasks));
+    for (uint32_t i = 0; tasks && i < EVQ_TASKS_MAX; i++)
+        tasks[i].live = 0;
+    return tasks;
+}
+
 int rep_engine_tasks(struct rep_engine *engine, const struct agt_task **tasks, uint32_t *running)
 {
     uint64_t reply;
@@ -731,10 +752,13 @@ int rep_engine_tasks(struct rep_engine *engine, const struct agt_task **tasks, u
     if (err)
         return err;
     if (!engine->tasks)
-        engine->tasks = aligned_alloc(_Alignof(struct agt_task), EVQ_TASKS_MAX * sizeof(**tasks));
+        engine->tasks = tasks_new();
     if (!engine->tasks)
         return -ENOMEM;
-    rep_tasks_copy(&engine->host, engine->tasks);
+    rep_tasks_copy(&engine->host, engine->tasks, engine->task_end);
+    for (uint32_t i = engine->task_end; i < engine->tasks_shown; i++)
+        engine->tasks[i].live = 0;
+    engine->tasks_shown = engine->task_end;
     *tasks = engine->tasks;
     *running = rep_engine_running(engine);
     return 0;
@@ -766,6 +790,11 @@ uint64_t rep_engine_ticks(const struct rep_engine *engine, uint32_t task)
     if (task >= EVQ_TASKS_MAX)
         return 0;
     return task == turn->task ? turn->ticks : wd_once_u64(&tasks[task].ticks);
+}
+
+size_t rep_engine_code(struct rep_engine *engine, uint64_t pc, uint8_t *bytes, size_t count)
+{
+    return dbi_code_seen(engine->dbi, pc, bytes, count);
 }
 
 int rep_engine_read(struct rep_engine *engine, uint64_t address, void *bytes, size_t count,

@@ -160,6 +160,9 @@ void rep_engine_watch(struct rep_engine *engine, const volatile sig_atomic_t *fl
  * until the next call on the engine. */
 int rep_engine_tasks(struct rep_engine *engine, const struct agt_task **tasks, uint32_t *running);
 
+/* The registers of a task, of which nothing is asked; false if there is no such task. */
+bool rep_engine_regs(const struct rep_engine *engine, uint32_t task, struct evq_regs *regs);
+
 /* Appends the entries that the source has given and the replayee has not taken. */
 int rep_engine_pending(const struct rep_engine *engine, struct wd_buf *out);
 
@@ -171,6 +174,10 @@ uint32_t rep_engine_running(const struct rep_engine *engine);
 
 /* Conditional branches that a task has retired since it began here, if they are counted. */
 uint64_t rep_engine_ticks(const struct rep_engine *engine, uint32_t task);
+
+/* The bytes of code at an address, `count` at most, as far as the translator has them as they are
+ * now: how many. Who gets none asks for them (rep_engine_read). */
+size_t rep_engine_code(struct rep_engine *engine, uint64_t pc, uint8_t *bytes, size_t count);
 
 /* Reads program memory; the count that could be read goes to *done (up to the first hole). */
 int rep_engine_read(struct rep_engine *engine, uint64_t address, void *bytes, size_t count,

@@ -32,6 +32,8 @@ struct rep_engine {
     struct wd_buf log;      /* as it was when it was last looked at */
     struct wd_buf views;    /* the same of the replayee's mappings */
     struct agt_task *tasks; /* and of its tasks, EVQ_TASKS_MAX; NULL: never looked at */
+    uint32_t task_end;      /* since the reset no entry has named this task, or a later one */
+    uint32_t tasks_shown;   /* how many of `tasks` may be live */
     size_t batch_at;        /* of the entry with number seq */
     uint64_t seq;           /* entries of which the source has been told */
     uint64_t taken_frame;   /* of the last one of them */
@@ -67,9 +69,9 @@ const struct evq_entry *rep_current_entry(const struct rep_engine *engine);
 /* Gives the replayee, whose queue is used up, the next ones of the entries in `spare`. */
 int rep_batch_give(struct rep_engine *engine);
 int rep_jumps_take(struct rep_engine *engine);
-/* Copies the replayee's tasks (EVQ_TASKS_MAX); of one that is not live nothing but that it is
+/* Copies the first `count` of the replayee's tasks; of one that is not live nothing but that it is
  * not. */
-void rep_tasks_copy(const struct rep_host *host, struct agt_task *to);
+void rep_tasks_copy(const struct rep_host *host, struct agt_task *to, uint32_t count);
 int rep_command(struct rep_engine *engine, uint32_t command, uint64_t a, uint64_t b, uint64_t c,
                 uint64_t *reply);
 /* The code page at `address` as the process in `host` has it: see dbi_config.fetch. */

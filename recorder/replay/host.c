@@ -262,12 +262,15 @@ static uint64_t xsave_bytes(void)
     return wd_cpuid_ask(0xd, 0).ebx;
 }
 
+/* Also where copies look for them. */
 static void steps_make(struct rep_host *host)
 {
+    uint8_t *copies = (uint8_t *)host->probe_ctx;
     for (unsigned n = 1; n <= DBI_INSN_MAX; n++) {
         for (unsigned words = 0; words <= AGT_RING_FEW; words++) {
             uint64_t step = agt_step(n, words);
             memcpy(host->shm + agt_step_off(n, words), &step, sizeof(step));
+            memcpy(copies + agt_step_off(n, words), &step, sizeof(step));
         }
     }
 }

@@ -25,7 +25,7 @@
 
 struct rep_branch {
     struct rep_engine trunk; /* the engine's books of the replayee */
-    struct agt_task *tasks;  /* the replayee's, as they were: EVQ_TASKS_MAX */
+    struct agt_task *tasks;  /* the replayee's, as they were: trunk.task_end */
     struct wd_buf pages;     /* u64: of code that the replayee does not have so */
 };
 
@@ -35,14 +35,23 @@ struct rep_branch {
 static void regs_found(const struct rep_engine *engine, struct evq_regs *regs)
 {
     const struct rep_turn *turn = &engine->host.turn;
-    const struct agt_task *tasks = (const struct agt_task *)(engine->host.shm + AGT_TASKS_OFF);
-    wd_once_copy(regs, &tasks[turn->task].regs, sizeof(*regs)); /* segments */
     for (unsigned i = 0; i < 16; i++)
         regs->r[evq_reg_of_gpr[i]] = turn->gpr[i];
     regs->r[EVQ_RIP] = turn->rip;
     regs->r[EVQ_EFLAGS] = turn->rflags;
     regs->r[EVQ_FS_BASE] = turn->fs_base;
     regs->r[EVQ_GS_BASE] = turn->gs_base;
+}
+
+bool rep_engine_regs(const struct rep_engine *engine, uint32_t task, struct evq_regs *regs)
+{
+    const struct agt_task *tasks = (const struct agt_task *)(engine->host.shm + AGT_TASKS_OFF);
+    if (task >= engine->task_end || !wd_once_u32(&tasks[task].live))
+        return false;
+    wd_once_copy(regs, &tasks[task].regs, sizeof(*regs)); /* of one that runs, the segments */
+    if (task == engine->host.turn.task)
+        regs_found(engine, regs);
+    return true;
 }
 
 /* What EVQ_SYSCALL_ENTER says that the agent does. */
@@ -54,12 +63,13 @@ static void regs_enter_call(struct evq_regs *regs)
     regs->r[EVQ_R11] = regs->r[EVQ_EFLAGS] = 0x246;
 }
 
-static struct rep_met met_now(const struct rep_engine *engine)
+static int met_now(const struct rep_engine *engine, struct rep_met *out)
 {
     const struct rep_turn *turn = &engine->host.turn;
     struct rep_met met = {
         .kind = (enum evq_kind)turn->args[0], .task = turn->task, .time = rep_engine_time(engine)};
-    regs_found(engine, &met.regs);
+    if (!rep_engine_regs(engine, met.task, &met.regs))
+        return rep_damaged("event");
     if (met.kind == EVQ_SYSCALL_ENTER)
         regs_enter_call(&met.regs);
     else if (met.kind == EVQ_TRAP)
@@ -69,7 +79,8 @@ static struct rep_met met_now(const struct rep_engine *engine)
         met.code = (int64_t)turn->fault.code;
         met.address = turn->fault.address;
     }
-    return met;
+    *out = met;
+    return 0;
 }
 
 bool rep_engine_is_free(const struct rep_engine *engine, uint64_t start, uint64_t bytes)
@@ -123,12 +134,14 @@ int rep_on_met(struct rep_engine *engine)
     const struct rep_turn *turn = &engine->host.turn;
     uint64_t kind = turn->args[0];
     bool is_known = kind == EVQ_SYSCALL_ENTER || kind == EVQ_TRAP || kind == EVQ_FAULT;
-    if (!err && (!source->met || !turn->is_live || !is_known || turn->task >= EVQ_TASKS_MAX))
+    if (!err && (!source->met || !turn->is_live || !is_known))
         err = rep_damaged("event");
     if (err)
         return err;
-    struct rep_met met = met_now(engine);
-    err = source->met(source->arg, &met, &engine->spare);
+    struct rep_met met;
+    err = met_now(engine, &met);
+    if (!err)
+        err = source->met(source->arg, &met, &engine->spare);
     if (!err)
         err = appended_check(engine);
     if (!err && engine->run_goal != goal)
@@ -193,13 +206,12 @@ static void branch_free(struct rep_branch *branch)
     free(branch);
 }
 
-static struct rep_branch *branch_new(void)
+static struct rep_branch *branch_new(uint32_t tasks)
 {
     struct rep_branch *branch = calloc(1, sizeof(*branch));
     if (!branch)
         return NULL;
-    branch->tasks =
-        aligned_alloc(_Alignof(struct agt_task), EVQ_TASKS_MAX * sizeof(*branch->tasks));
+    branch->tasks = aligned_alloc(_Alignof(struct agt_task), tasks * sizeof(*branch->tasks));
     if (branch->tasks)
         return branch;
     free(branch);
@@ -214,10 +226,11 @@ static struct agt_task *tasks_shared(const struct rep_engine *engine)
 static void tasks_restore(struct rep_engine *engine)
 {
     const struct agt_task *kept = engine->branch->tasks;
+    uint32_t count = engine->branch->trunk.task_end;
     struct agt_task *shared = tasks_shared(engine);
     size_t used = offsetof(struct agt_task, xsave) + engine->host.xsave_bytes;
-    for (unsigned i = 0; i < EVQ_TASKS_MAX; i++) {
-        if (kept[i].live)
+    for (uint32_t i = 0; i < engine->task_end; i++) {
+        if (i < count && kept[i].live)
             memcpy(&shared[i], &kept[i], used);
         else
             shared[i].live = 0;
@@ -229,14 +242,14 @@ int rep_engine_branch(struct rep_engine *engine)
     struct rep_host copy;
     if (engine->branch || engine->mode != DBI_PLAIN || engine->host.turn.stop_pc)
         return wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process cannot go another way now");
-    struct rep_branch *branch = branch_new();
+    struct rep_branch *branch = branch_new(engine->task_end);
     if (!branch)
         return -ENOMEM;
     int err = rep_log_drain(engine);
     if (!err)
         err = rep_jumps_take(engine);
     if (!err)
-        rep_tasks_copy(&engine->host, branch->tasks);
+        rep_tasks_copy(&engine->host, branch->tasks, engine->task_end);
     if (!err)
         err = rep_host_branch_start(&engine->host, &copy, engine->flag);
     if (err) {
@@ -265,6 +278,7 @@ static void books_restore(struct rep_engine *engine)
     engine->log = was.log;
     engine->views = was.views;
     engine->tasks = was.tasks;
+    engine->tasks_shown = was.tasks_shown;
     engine->expected = was.expected;
 }
 

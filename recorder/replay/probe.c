@@ -242,7 +242,7 @@ static int copy_start(struct rep_host *host, struct rep_host *probe, uint64_t wh
     int err = can_probe(host);
     if (err)
         return err;
-    memcpy(host->probe_ctx, host->ctx, AGT_PROBE_BYTES);
+    memcpy(host->probe_ctx, host->ctx, sizeof(*host->ctx));
     rep_turn_give(&host->turn, host->probe_ctx);
     host->probe_ctx->mail.turn = 0;
     host->probe_ctx->is_probe = what == AGT_FORK_PROBE;
