@@ -490,6 +490,7 @@ struct agt_ctx {
     uint32_t x87_rules;         /* AGT_X87_* of the recording */
     uint32_t cpuid_is_recorded; /* no cpuid without an EVQ_TRAP of its own */
     uint32_t cpuid_is_here;     /* the recorded processor is this one */
+    uint64_t huge_bytes;        /* of the program's memory that are to be in huge pages */
     struct agt_processor processor;
     struct agt_mail mail;
     struct agt_cpuid cpuid[AGT_CPUID_MAX];

@@ -12,6 +12,9 @@
 #define GUARD_FAULTS 64u
 #define GUARD_SPAN   (1u << 24)
 
+/* Memory that is mapped at once and is worth huge pages; a thread's stack is not. */
+#define HUGE_LEAST (16u << 20)
+
 /* Program code is read, never executed: only its translation runs. */
 static long host_prot(uint32_t prot)
 {
@@ -210,6 +213,18 @@ static void unmap(struct agt *agt, const struct evq_op *op, uint64_t start, uint
     host_check(agt, op, sys_call3(SYS_munmap, (long)start, (long)bytes, 0));
 }
 
+/* To copy a process costs less then, by far: the kernel copies a table's entry for 2 MB in place of
+ * 512. Nothing depends on whether it does. */
+static void huge_ask(struct agt *agt, uint64_t start, uint64_t bytes, uint32_t prot)
+{
+    const long huge_page = 14; /* MADV_HUGEPAGE */
+    if (bytes < HUGE_LEAST || bytes > agt->ctx->huge_bytes - agt->huge_bytes ||
+        agt->huge_bytes > agt->ctx->huge_bytes || !(prot & PROT_WRITE))
+        return;
+    agt->huge_bytes += bytes;
+    sys_call3(SYS_madvise, (long)start, (long)bytes, huge_page);
+}
+
 static void map_piece(struct agt *agt, const struct evq_op *op, uint64_t start, uint64_t bytes,
                       uint32_t prot, uint64_t file, uint64_t off)
 {
@@ -221,6 +236,8 @@ static void map_piece(struct agt *agt, const struct evq_op *op, uint64_t start, 
     host_check(
         agt, op,
         sys_call6(SYS_mmap, (long)start, (long)bytes, host_prot(prot), flags, fd, (long)off));
+    if (file == EVQ_FILE_NONE)
+        huge_ask(agt, start, bytes, prot);
 }
 
 static void map_view(struct agt *agt, const struct evq_op *op, const struct agt_view *view)
@@ -539,6 +556,7 @@ void agt_memory_clear(struct agt *agt)
     }
     agt->views.count = 0;
     agt->guards.count = 0;
+    agt->huge_bytes = 0;
 }
 
 void agt_memory_op(struct agt *agt, const struct evq_op *op)

@@ -16,7 +16,8 @@ struct agt {
     struct agt_guards guards;
     /* Marks may be where nothing is mapped: what is mapped there later was not written by them. */
     bool has_stray_marks;
-    bool is_reset; /* what it was doing is of no program any more */
+    bool is_reset;       /* what it was doing is of no program any more */
+    uint64_t huge_bytes; /* of the program's memory, asked for in huge pages */
 };
 
 /* Gives the turn away with a request and serves commands until the supervisor says continue. */

@@ -30,9 +30,10 @@ struct rep_span {
 
 struct rep_engine_setup {
     enum dbi_mode mode;
-    bool ticks;  /* entries have ticks to be compared */
-    bool values; /* DBI_COLLECT: results too; see dbi_value_words() */
-    bool probes; /* places of asynchronous events have to be searched */
+    bool ticks;    /* entries have ticks to be compared */
+    bool values;   /* DBI_COLLECT: results too; see dbi_value_words() */
+    bool probes;   /* places of asynchronous events have to be searched */
+    bool branches; /* many copies will be made (rep_engine_branch()): takes `probes`, too */
     /* The program is known to mean no harm. Else there is a wall (recorder/dbi/wall.c): it can
      * neither read nor write what is ours in its process, and runs some tens of percent slower. */
     bool is_trusted;

@@ -82,6 +82,7 @@ static int probe_rules_add(scmp_filter_ctx filter, uint32_t shm_fd, uint32_t pro
     const int data = PROT_READ | PROT_WRITE;
     const struct way ways[] = {
         {SCMP_SYS(clone), 2, {EQUALS(0, CLONE_PARENT | SIGCHLD), EQUALS(1, 0)}},
+        {SCMP_SYS(madvise), 1, {EQUALS(2, MADV_HUGEPAGE)}},
         {SCMP_SYS(prctl), 2, {EQUALS(0, PR_SET_PDEATHSIG), EQUALS(1, SIGKILL)}},
         {SCMP_SYS(mmap),
          3,

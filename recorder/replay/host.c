@@ -33,6 +33,7 @@
 
 #define ADDRESS_END 0x7ffffffff000ull
 #define ADDRESS_MIN 0x100000ull
+#define HUGE_MOST   (1ull << 30) /* what is touched of a huge page takes all of it */
 #define LOAD_FREE   3000000u /* TSC: 1 ms until the next look at the load, if processors are free */
 #define LOAD_BUSY   9000000u
 
@@ -299,6 +300,7 @@ static int context_fill(struct rep_host *host, const struct rep_engine_setup *se
     ctx->shm_fd = ctx->code_fd + REP_GIVEN_SHM;
     ctx->probe_fd = ctx->code_fd + REP_GIVEN_PROBE;
     ctx->collecting = setup->mode == DBI_COLLECT;
+    ctx->huge_bytes = setup->branches ? HUGE_MOST : 0;
     ctx->has_wall = host->has_wall;
     ctx->has_fsgsbase = dbi_has_fsgsbase();
     host->xsave_bytes = (uint32_t)ctx->xsave_bytes;

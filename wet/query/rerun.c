@@ -303,6 +303,7 @@ int wet_engine_new(struct wetdbg *wet, enum dbi_mode mode, struct rep_engine **o
         fds[wet->file_count] = wet->space.fd;
         struct rep_engine_setup setup = {.mode = mode,
                                          .probes = !is_interval,
+                                         .branches = !is_interval,
                                          .spans = wet->spans,
                                          .span_count = wet->span_count,
                                          .files = fds,
