@@ -25,6 +25,8 @@
 #define CODE_ARCH_SET_GS  0x1001
 #define CODE_CLONE_PARENT 0x8000
 
+#define CUTS 1024
+
 /* Hidden, so that their addresses are taken relative to rip and not through a table. */
 #define HIDDEN __attribute__((visibility("hidden")))
 HIDDEN extern int agt_run(void);
@@ -760,6 +762,39 @@ static void site_fill(struct agt *agt, uint64_t prefix)
     table[agt_site_index(site, ctx->rip)] = prefix;
 }
 
+/* ---- code before an exact stop ---- */
+
+/* Cut code that the supervisor gave before: it always comes back here, so it may be run as long as
+ * it does not go beyond the stop. */
+static struct cut {
+    uint64_t pc, body, round;
+    uint64_t count; /* instructions */
+} the_cuts[CUTS];
+
+static struct cut *cut_of(uint64_t pc)
+{
+    return &the_cuts[hash(pc) % CUTS];
+}
+
+/* The code of the fragment at rip, or 0. */
+static uint64_t cut_find(const struct agt_ctx *ctx)
+{
+    const struct cut *cut = cut_of(ctx->rip);
+    bool is_good = cut->pc == ctx->rip && cut->round == ctx->cut_round && ctx->cut_round;
+    if (!is_good || ctx->is_probe || ctx->collecting || ctx->stop_pc)
+        return 0;
+    return cut->count <= ctx->limit - executed(ctx) ? cut->body : 0;
+}
+
+static void cut_keep(const struct agt_ctx *ctx, uint64_t body, uint64_t count)
+{
+    struct cut *cut = cut_of(ctx->rip);
+    cut->pc = ctx->rip;
+    cut->body = body;
+    cut->round = ctx->cut_round;
+    cut->count = count;
+}
+
 /* `kind`: how translated code came here, 0 if it did not. */
 static enum found code_find(struct agt *agt, int kind)
 {
@@ -768,10 +803,12 @@ static enum found code_find(struct agt *agt, int kind)
     bool is_jump = kind == AGT_EXIT_INDIRECT && !is_return;
     bool at_stop = ctx->rip == ctx->stop_pc && ctx->stop_pc && !ctx->careful;
     const struct agt_lookup *at = ctx->careful || at_stop ? NULL : lookup(agt, ctx->rip);
-    uint64_t prefix = at ? at->prefix : 0;
+    uint64_t prefix = at ? at->prefix : 0, cut = ctx->careful ? cut_find(ctx) : 0;
     if (is_jump)
         jump_note(agt);
-    if (at && (prefix || !is_jump)) {
+    if (cut) {
+        ctx->target = cut;
+    } else if (at && (prefix || !is_jump)) {
         ctx->target = at->body;
         if (is_return)
             return_fill(ctx, at->landing);
@@ -788,6 +825,8 @@ static enum found code_find(struct agt *agt, int kind)
             return FOUND_FAULT;
         if (at_stop)
             ctx->stop_body = ctx->target;
+        if (mail->args[3])
+            cut_keep(ctx, ctx->target, mail->args[3]);
     }
     if (is_jump && !at_stop)
         site_fill(agt, prefix);

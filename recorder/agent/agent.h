@@ -203,8 +203,11 @@ struct agt_fault {
 /* What the agent asks for. */
 enum agt_request {
     AGT_REQ_READY = 1,
-    AGT_REQ_TRANSLATE, /* rip = args[0] */
-    AGT_REQ_EVENTS,    /* the queue is used up */
+    /* rip = args[0]. Reply: args[0] = code, 0 if it cannot be fetched; args[1] = its prefix; args[2]:
+     * everything has changed; args[3]: it is cut code of so many instructions, and may be kept for
+     * as long as cut_round stays */
+    AGT_REQ_TRANSLATE,
+    AGT_REQ_EVENTS, /* the queue is used up */
     AGT_REQ_LOG_FULL,
     AGT_REQ_TIME,      /* the limit is reached; state is in the context */
     AGT_REQ_END,       /* EVQ_END was taken */
@@ -465,6 +468,7 @@ struct agt_ctx {
     uint32_t pad_live;
     uint64_t limit;          /* instructions that may run from time_base on */
     uint64_t time_base;      /* instructions executed before the current limit began */
+    uint64_t cut_round;      /* which cut code is still good; 0: none */
     uint64_t stop_pc;        /* where arrivals come to the agent; 0: nowhere */
     uint64_t stop_body;      /* the code there; 0: to be asked for */
     uint64_t place_seq;      /* 1 + number of the entry for whose time the supervisor was asked */

@@ -176,6 +176,9 @@ bool dbi_is_missing(struct dbi *dbi, uint64_t pc);
 int dbi_translate_exact(struct dbi *dbi, uint64_t pc, unsigned limit,
                         const struct dbi_fragment **out, struct dbi_fetch_fault *fault);
 
+/* Never 0. While this stays what it is, no code that dbi_translate_exact() gave is forgotten. */
+uint64_t dbi_cut_round(const struct dbi *dbi);
+
 /* The bytes at `pc`, `count` at most, of the page that it is in: how many. 0 if the page was not
  * fetched, or may have changed unseen. */
 size_t dbi_code_seen(struct dbi *dbi, uint64_t pc, uint8_t *bytes, size_t count);

@@ -45,6 +45,7 @@ struct dbi {
     struct fragment *stop_fragment; /* that begins there */
     bool has_filter;                /* for it: dbi_stop_filter */
     struct dbi_filter filter;
+    uint64_t cut_round; /* how often a cut fragment was forgotten */
     struct dbi_forms *forms;
     struct dbi_code code;
     struct dbi_output output;

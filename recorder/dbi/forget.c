@@ -67,6 +67,7 @@ static void cut_forget(struct dbi *dbi, struct fragment *fragment)
 {
     dbi_cut_leave(dbi, fragment);
     fragment->is.host_body = 0;
+    dbi->cut_round++;
 }
 
 static bool touches(const struct fragment *fragment, uint64_t start, uint64_t end)
@@ -114,8 +115,14 @@ static int range_forget(struct dbi *dbi, uint64_t start, uint64_t end, bool for_
     return err;
 }
 
+uint64_t dbi_cut_round(const struct dbi *dbi)
+{
+    return dbi->cut_round + 1;
+}
+
 void dbi_flush(struct dbi *dbi)
 {
+    dbi->cut_round++;
     dbi_pages_empty(dbi);
     for (uint32_t i = 0; i < dbi->fragment_count; i++) {
         dbi->fragments[i]->is.host_body = dbi->fragments[i]->is.host_prefix = 0;

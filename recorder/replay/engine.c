@@ -558,6 +558,7 @@ int rep_on_translate(struct rep_engine *engine, bool *done)
     }
     turn->args[0] = fragment->host_inner;
     turn->args[1] = fragment->host_prefix;
+    turn->args[3] = engine->exact && engine->mode == DBI_PLAIN ? fragment->insn_count : 0;
     return 0;
 }
 
@@ -685,6 +686,7 @@ int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, u
     }
     while (!err && !done) {
         turn->command = AGT_CMD_CONTINUE;
+        turn->cut_round = engine->unverified ? 0 : dbi_cut_round(engine->dbi);
         rep_host_send(&engine->host);
         int other = !is_sent && source->meanwhile ? source->meanwhile(source->arg) : 0;
         is_sent = true;

@@ -29,6 +29,7 @@
     FIELD(is_live)                                                                                 \
     FIELD(limit)                                                                                   \
     FIELD(time_base)                                                                               \
+    FIELD(cut_round)                                                                               \
     FIELD(stop_pc)                                                                                 \
     FIELD(queue_head_bytes)                                                                        \
     FIELD(ring_start)

@@ -38,6 +38,7 @@ struct rep_turn {
     uint32_t is_live;
     uint64_t cargs[4];
     uint64_t limit, time_base;
+    uint64_t cut_round;
     uint64_t stop_pc;
     uint64_t queue_head_bytes;
     uint32_t ring_start;
