@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,12 +32,21 @@ struct frame {
 };
 
 struct stack {
-    pid_t tid;
-    struct wetdbg_model *model;
+    const struct dlt_crash *crash;
     struct frame frames[FRAMES_MAX];
     size_t count;
     size_t interrupted; /* the frame behind the innermost signal frame; 0: there is none */
 };
+
+bool dlt_dumps_core(int number)
+{
+    static const int numbers[] = {SIGSEGV, SIGABRT, SIGBUS,  SIGFPE,
+                                  SIGILL,  SIGSYS,  SIGTRAP, SIGQUIT};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+        if (numbers[i] == number)
+            return true;
+    return false;
+}
 
 /* ---- modules ---- */
 
@@ -109,9 +119,9 @@ static void modules_add(pid_t tid, struct wetdbg_model *model)
 
 static int read_memory(void *context, uint64_t address, void *bytes, size_t count)
 {
-    const struct stack *stack = context;
+    const pid_t *tid = context;
     struct iovec here = {bytes, count}, there = {(void *)(uintptr_t)address, count};
-    ssize_t got = process_vm_readv(stack->tid, &here, 1, &there, 1, 0);
+    ssize_t got = process_vm_readv(*tid, &here, 1, &there, 1, 0);
     return got == (ssize_t)count ? 0 : -EFAULT;
 }
 
@@ -136,8 +146,9 @@ static void frame_name(struct stack *stack, const struct wetdbg_frame_regs *regs
     struct wetdbg_function function;
     struct wetdbg_module module;
     *frame = (struct frame){0};
-    if (wetdbg_function_at(stack->model, wetdbg_frame_lookup_pc(regs), &function) ||
-        wetdbg_module_get(stack->model, function.module, &module))
+    struct wetdbg_model *model = stack->crash->model;
+    if (wetdbg_function_at(model, wetdbg_frame_lookup_pc(regs), &function) ||
+        wetdbg_module_get(model, function.module, &module))
         return;
     snprintf(frame->function, sizeof(frame->function), "%s", function.name);
     snprintf(frame->module, sizeof(frame->module), "%s", module.name);
@@ -149,10 +160,11 @@ static bool step_out_of_nowhere(struct stack *stack, struct wetdbg_frame_regs *r
 {
     struct wetdbg_module module;
     uint64_t *rsp = &regs->value[7], *rip = &regs->value[WETDBG_REG_RIP];
-    if (wetdbg_module_at(stack->model, *rip, &module) == 0)
+    const struct dlt_crash *crash = stack->crash;
+    if (wetdbg_module_at(crash->model, *rip, &module) == 0)
         return true;
-    if (read_memory(stack, *rsp, rip, sizeof(*rip)) ||
-        wetdbg_module_at(stack->model, *rip, &module))
+    if (crash->read(crash->arg, *rsp, rip, sizeof(*rip)) ||
+        wetdbg_module_at(crash->model, *rip, &module))
         return false;
     *rsp += 8;
     regs->is_innermost = false;
@@ -165,7 +177,7 @@ static void frames_find(struct stack *stack, struct wetdbg_frame_regs regs)
         return;
     for (size_t steps = 0; stack->count < FRAMES_MAX && steps < 2 * FRAMES_MAX; steps++) {
         frame_name(stack, &regs);
-        if (wetdbg_unwind(stack->model, &regs, read_memory, stack) != 1)
+        if (wetdbg_unwind(stack->crash->model, &regs, stack->crash->read, stack->crash->arg) != 1)
             return;
         if (regs.is_innermost && !stack->interrupted)
             stack->interrupted = stack->count;
@@ -237,33 +249,40 @@ static const struct frame *frame_choose(const struct stack *stack, bool is_full)
     return stack->count ? &stack->frames[0] : NULL;
 }
 
-static bool is_stack_full(pid_t tid, const struct wetdbg_frame_regs *regs)
+static bool is_stack_full(const struct dlt_crash *crash)
 {
-    siginfo_t info;
-    if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) || info.si_signo != SIGSEGV)
-        return false;
-    uint64_t address = (uint64_t)(uintptr_t)info.si_addr, rsp = regs->value[7];
-    return address + STACK_NEAR >= rsp && address <= rsp + 4096;
+    uint64_t rsp = crash->regs.value[7];
+    return crash->is_fault && crash->address + STACK_NEAR >= rsp && crash->address <= rsp + 4096;
 }
 
-void dlt_crash_place_find(pid_t tid, struct dlt_crash_place *place)
+void dlt_crash_place_tell(const struct dlt_crash *crash, struct dlt_crash_place *place)
 {
-    struct wetdbg_frame_regs regs;
     *place = (struct dlt_crash_place){0};
     struct stack *stack = calloc(1, sizeof(*stack));
     if (!stack)
         return;
-    stack->tid = tid;
-    stack->model = mdl_new();
-    if (stack->model && registers_read(tid, &regs) == 0) {
-        modules_add(tid, stack->model);
-        frames_find(stack, regs);
-        const struct frame *frame = frame_choose(stack, is_stack_full(tid, &regs));
-        if (frame) {
-            memcpy(place->function, frame->function, sizeof(place->function));
-            memcpy(place->module, frame->module, sizeof(place->module));
-        }
+    stack->crash = crash;
+    frames_find(stack, crash->regs);
+    const struct frame *frame = frame_choose(stack, is_stack_full(crash));
+    if (frame) {
+        memcpy(place->function, frame->function, sizeof(place->function));
+        memcpy(place->module, frame->module, sizeof(place->module));
     }
-    mdl_free(stack->model);
     free(stack);
+}
+
+void dlt_crash_place_find(pid_t tid, struct dlt_crash_place *place)
+{
+    struct dlt_crash crash = {.model = mdl_new(), .read = read_memory, .arg = &tid};
+    siginfo_t info;
+    *place = (struct dlt_crash_place){0};
+    if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_signo == SIGSEGV) {
+        crash.is_fault = true;
+        crash.address = (uint64_t)(uintptr_t)info.si_addr;
+    }
+    if (crash.model && registers_read(tid, &crash.regs) == 0) {
+        modules_add(tid, crash.model);
+        dlt_crash_place_tell(&crash, place);
+    }
+    mdl_free(crash.model);
 }

@@ -3,7 +3,11 @@
 #ifndef DELTA_CRASH_PLACE_H
 #define DELTA_CRASH_PLACE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
+
+#include <wetdbg/model.h>
 
 struct dlt_crash_place {
     char function[240]; /* "" if it cannot be told */
@@ -18,5 +22,20 @@ struct dlt_crash_place {
  * can be told, `function` is empty.
  */
 void dlt_crash_place_find(pid_t tid, struct dlt_crash_place *place);
+
+/* Whether the signal, if it ends a process, makes it dump core. */
+bool dlt_dumps_core(int number);
+
+/* The same of a program that others let run, whose modules are in `model`. `read` is 0 if all
+ * `count` bytes could be read. */
+struct dlt_crash {
+    struct wetdbg_model *model;
+    struct wetdbg_frame_regs regs;
+    int (*read)(void *arg, uint64_t address, void *bytes, size_t count);
+    void *arg;
+    bool is_fault; /* SIGSEGV of an access to `address` */
+    uint64_t address;
+};
+void dlt_crash_place_tell(const struct dlt_crash *crash, struct dlt_crash_place *place);
 
 #endif

@@ -4,6 +4,8 @@
  * whether it comes reliably; then delta.h's searches ask for candidates, each a trial in a slot; at
  * the end what was found is run once more.
  */
+#include "delta/dd.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,12 +17,12 @@
 
 #include "common/array.h"
 #include "common/clock.h"
+#include "delta/candidate_test.h"
 #include "delta/delta_input.h"
 #include "delta/delta_journal.h"
 #include "delta/input_files.h"
 #include "delta/judge.h"
 #include "delta/plan.h"
-#include "delta/trial.h"
 #include <wetdbg/delta_program.h>
 #include <wetdbg/errors.h>
 
@@ -30,13 +32,13 @@ struct search {
     struct wetdbg_dd_bytes pass, fail;
     struct dlt_input input;
     struct dlt_journal *journal;
-    struct dlt_trial trials[WETDBG_DELTA_JOBS_MAX];
-    unsigned jobs;
+    struct dlt_tester tester;
+    uint64_t tests; /* of inputs whose outcome has to be known, beside the tester's */
+    bool is_last_live;
     struct dlt_report fail_report, pass_report;
     struct dlt_reference reference;
     struct wd_buf candidate; /* room */
-    uint64_t tests;
-    bool is_settled; /* nothing is left to go on with */
+    bool is_settled;         /* nothing is left to go on with */
 };
 
 /* ---- one run ---- */
@@ -45,12 +47,13 @@ static int run(struct search *search, const struct wetdbg_dd_bytes *candidate,
                struct dlt_report *report)
 {
     size_t which;
-    int err = dlt_trial_start(&search->trials[0], &search->plan, candidate);
+    struct dlt_trial *trial = &search->tester.trials[0];
+    int err = dlt_trial_start(trial, &search->plan, candidate);
     if (err)
         return err;
     search->tests++;
-    err = dlt_trial_finish(search->trials, 1, search->options->interrupted, &which, report);
-    dlt_trial_cancel(&search->trials[0]);
+    err = dlt_trial_finish(trial, 1, search->options->interrupted, &which, report);
+    dlt_trial_cancel(trial);
     return err;
 }
 
@@ -190,9 +193,10 @@ static int ends_run(struct search *search)
     if (search->options->timeout_s <= 0)
         search->plan.timeout_s = 10 * seconds + 1;
     key_of(search->fail.data, search->fail.size, &key);
-    err = dlt_journal_learn(search->journal, &key, WETDBG_DELTA_FAIL, false);
+    err = dlt_journal_learn(search->journal, &key, WETDBG_DELTA_FAIL, DLT_FROM_ENDS);
     key_of(search->pass.data, search->pass.size, &key);
-    return err ? err : dlt_journal_learn(search->journal, &key, outcome, false);
+    search->tester.pass_outcome = outcome;
+    return err ? err : dlt_journal_learn(search->journal, &key, outcome, DLT_FROM_ENDS);
 }
 
 /* ---- tests of the searches ---- */
@@ -219,29 +223,20 @@ static int test_start(void *context, unsigned slot, const struct wetdbg_delta_se
     int err = candidate_make(search, set);
     if (err)
         return err;
-    search->tests++;
-    return dlt_trial_start(
-        &search->trials[slot], &search->plan,
+    return dlt_test_start(
+        &search->tester, slot,
         &(struct wetdbg_dd_bytes){search->candidate.data, search->candidate.size_bytes});
 }
 
 static int test_finish(void *context, unsigned *slot, enum wetdbg_delta_outcome *outcome)
 {
     struct search *search = context;
-    struct dlt_report report;
-    size_t which;
-    int err = dlt_trial_finish(search->trials, search->jobs, search->options->interrupted, &which,
-                               &report);
-    if (err)
-        return err;
-    *slot = (unsigned)which;
-    *outcome = dlt_judge(&search->reference, &report);
-    return 0;
+    return dlt_test_finish(&search->tester, slot, outcome, &search->is_last_live);
 }
 
 static void test_cancel(void *context, unsigned slot)
 {
-    dlt_trial_cancel(&((struct search *)context)->trials[slot]);
+    dlt_test_cancel(&((struct search *)context)->tester, slot);
 }
 
 static int test_recall(void *context, const struct wetdbg_delta_key *key,
@@ -253,7 +248,9 @@ static int test_recall(void *context, const struct wetdbg_delta_key *key,
 static int test_learned(void *context, const struct wetdbg_delta_key *key,
                         enum wetdbg_delta_outcome outcome)
 {
-    return dlt_journal_learn(((struct search *)context)->journal, key, outcome, true);
+    struct search *search = context;
+    return dlt_journal_learn(search->journal, key, outcome,
+                             search->is_last_live ? DLT_FROM_LIVE : DLT_FROM_REAL);
 }
 
 static void test_progress(void *context, uint64_t tests, size_t left)
@@ -261,7 +258,8 @@ static void test_progress(void *context, uint64_t tests, size_t left)
     struct search *search = context;
     (void)tests;
     if (search->options->progress)
-        search->options->progress(search->options->arg, search->tests, left, search->input.count);
+        search->options->progress(search->options->arg, search->tests + search->tester.tests,
+                                  search->tester.live_tests, left, search->input.count);
 }
 
 static int search_run(struct search *search, struct wetdbg_delta_result *found)
@@ -269,7 +267,7 @@ static int search_run(struct search *search, struct wetdbg_delta_result *found)
     const struct dlt_input *input = &search->input;
     const struct wetdbg_delta_tests tests = {
         .context = search,
-        .jobs = search->jobs,
+        .jobs = search->tester.jobs,
         .start = test_start,
         .finish = test_finish,
         .cancel = test_cancel,
@@ -479,8 +477,7 @@ static int search_open(struct search *search)
 
 static void search_close(struct search *search)
 {
-    for (unsigned s = 0; s < WETDBG_DELTA_JOBS_MAX; s++)
-        dlt_trial_cancel(&search->trials[s]);
+    dlt_tester_close(&search->tester);
     dlt_journal_close(search->journal, search->is_settled);
     dlt_input_fini(&search->input);
     dlt_plan_fini(&search->plan);
@@ -497,7 +494,40 @@ static unsigned jobs_of(const struct wetdbg_dd_options *options)
     return jobs < WETDBG_DELTA_JOBS_MAX ? jobs : WETDBG_DELTA_JOBS_MAX;
 }
 
-int wetdbg_dd(const struct wetdbg_dd_options *options, struct wetdbg_dd_result *result)
+static void tester_set(struct search *search, const struct dlt_live_engine *engine)
+{
+    search->tester = (struct dlt_tester){.plan = &search->plan,
+                                         .reference = &search->reference,
+                                         .engine = engine,
+                                         .fail = &search->fail,
+                                         .pass = &search->pass,
+                                         .jobs = jobs_of(search->options)};
+}
+
+/* Searches, and confirms. What live runs gave is forgotten if it does not hold, and the search goes
+ * through again with what is known of real ones. */
+static int search_whole(struct search *search, struct wetdbg_delta_result *found,
+                        struct wetdbg_dd_result *result)
+{
+    for (;;) {
+        int err = search_run(search, found);
+        bool is_wrong = err == -ESTALE;
+        bool has_live = dlt_journal_live_count(search->journal) > 0;
+        if (!err) {
+            err = result_make(search, found, result);
+            is_wrong = err == -WETDBG_ERR_NOT_FOUND && has_live;
+        }
+        if (!is_wrong)
+            return err;
+        dlt_tester_give_up(&search->tester, "a real run does not confirm what live ones found");
+        dlt_journal_distrust(search->journal);
+        wetdbg_delta_result_fini(found);
+        wetdbg_dd_result_fini(result);
+    }
+}
+
+int dlt_dd(const struct wetdbg_dd_options *options, const struct dlt_live_engine *engine,
+           struct wetdbg_dd_result *result)
 {
     struct wetdbg_delta_result found = {0};
     double begin = wd_seconds();
@@ -505,19 +535,19 @@ int wetdbg_dd(const struct wetdbg_dd_options *options, struct wetdbg_dd_result *
     if (!search)
         return -ENOMEM;
     search->options = options;
-    search->jobs = jobs_of(options);
+    tester_set(search, engine);
     search->reference.plan = &search->plan;
     *result = (struct wetdbg_dd_result){0};
     int err = search_open(search);
     if (!err)
         err = ends_run(search);
     if (!err)
-        err = search_run(search, &found);
-    if (!err)
-        err = result_make(search, &found, result);
+        err = search_whole(search, &found, result);
     if (search->journal)
         result->resumed = dlt_journal_count(search->journal);
-    result->tests = search->tests;
+    result->tests = search->tests + search->tester.tests;
+    result->live = search->tester.live_tests;
+    snprintf(result->not_live, sizeof(result->not_live), "%s", search->tester.reason);
     result->seconds = wd_seconds() - begin;
     wetdbg_delta_result_fini(&found);
     search->is_settled = err != -WETDBG_ERR_INTERRUPTED;

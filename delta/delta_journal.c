@@ -3,6 +3,7 @@
  *     wetdbg-dd 1 0123456789abcdef0123456789abcdef
  *     89abcdef0123456789abcdef01234567 F
  *
+ * The letter is a small one if a live run gave the outcome. Of two lines with a key the last holds.
  * Lines have one length each, so that a torn one, which only the last can be, is known by its size.
  */
 #include "delta/delta_journal.h"
@@ -24,11 +25,14 @@
 #define HEAD_BYTES 45
 #define LINE_BYTES 35
 
-static const char letters[] = "UPF"; /* by outcome */
+#define OUTCOMES 3
+
+static const char letters[] = "UPFupf"; /* by outcome; small ones: of live runs */
 
 struct entry {
     struct wetdbg_delta_key key;
     enum wetdbg_delta_outcome outcome;
+    bool is_live;
 };
 
 struct dlt_journal {
@@ -38,6 +42,7 @@ struct dlt_journal {
     size_t count, capacity;
     struct wd_index index;
     uint64_t found;
+    bool has_no_live; /* what live runs gave does not hold */
 };
 
 static uint32_t *place_of(const struct dlt_journal *journal, const struct wetdbg_delta_key *key)
@@ -47,9 +52,9 @@ static uint32_t *place_of(const struct dlt_journal *journal, const struct wetdbg
                              journal->entries[n].key.high == key->high);
 }
 
-static int entry_add(struct dlt_journal *journal, const struct wetdbg_delta_key *key,
-                     enum wetdbg_delta_outcome outcome)
+static int entry_add(struct dlt_journal *journal, const struct entry *entry)
 {
+    const struct wetdbg_delta_key *key = &entry->key;
     int err = wd_grow(journal->entries, journal->capacity, journal->count + 1);
     if (!err && 2 * (journal->count + 1) > journal->index.capacity) {
         err = wd_index_renew(&journal->index,
@@ -61,10 +66,10 @@ static int entry_add(struct dlt_journal *journal, const struct wetdbg_delta_key 
         return err;
     uint32_t *place = place_of(journal, key);
     if (*place) {
-        journal->entries[*place - 1].outcome = outcome;
+        journal->entries[*place - 1] = *entry;
         return 0;
     }
-    journal->entries[journal->count++] = (struct entry){*key, outcome};
+    journal->entries[journal->count++] = *entry;
     *place = (uint32_t)journal->count;
     return 0;
 }
@@ -87,7 +92,8 @@ static bool line_parse(const char *line, struct entry *entry)
     entry->key.low = strtoull(digits + 16, NULL, 16);
     digits[16] = 0;
     entry->key.high = strtoull(digits, NULL, 16);
-    entry->outcome = (enum wetdbg_delta_outcome)(letter - letters);
+    entry->outcome = (enum wetdbg_delta_outcome)((letter - letters) % OUTCOMES);
+    entry->is_live = letter - letters >= OUTCOMES;
     return true;
 }
 
@@ -105,7 +111,7 @@ static int lines_read(struct dlt_journal *journal, const char *head, off_t *end)
         *end = HEAD_BYTES;
         line[LINE_BYTES] = 0;
         while (!err && fread(line, 1, LINE_BYTES, file) == LINE_BYTES && line_parse(line, &entry)) {
-            err = entry_add(journal, &entry.key, entry.outcome);
+            err = entry_add(journal, &entry);
             *end += LINE_BYTES;
         }
     }
@@ -162,21 +168,35 @@ int dlt_journal_recall(const struct dlt_journal *journal, const struct wetdbg_de
                        enum wetdbg_delta_outcome *outcome)
 {
     uint32_t n = journal->count ? *place_of(journal, key) : 0;
-    if (!n)
+    if (!n || (journal->has_no_live && journal->entries[n - 1].is_live))
         return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
     *outcome = journal->entries[n - 1].outcome;
     return 0;
 }
 
+uint64_t dlt_journal_live_count(const struct dlt_journal *journal)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < journal->count && !journal->has_no_live; i++)
+        count += journal->entries[i].is_live;
+    return count;
+}
+
+void dlt_journal_distrust(struct dlt_journal *journal)
+{
+    journal->has_no_live = true;
+}
+
 int dlt_journal_learn(struct dlt_journal *journal, const struct wetdbg_delta_key *key,
-                      enum wetdbg_delta_outcome outcome, bool lasting)
+                      enum wetdbg_delta_outcome outcome, enum dlt_origin origin)
 {
     char line[LINE_BYTES + 1];
-    int err = entry_add(journal, key, outcome);
-    if (err || !lasting || journal->fd < 0)
+    bool is_live = origin == DLT_FROM_LIVE;
+    int err = entry_add(journal, &(struct entry){*key, outcome, is_live});
+    if (err || origin == DLT_FROM_ENDS || journal->fd < 0)
         return err;
     snprintf(line, sizeof(line), "%016" PRIx64 "%016" PRIx64 " %c\n", key->high, key->low,
-             letters[outcome]);
+             letters[outcome + (is_live ? OUTCOMES : 0)]);
     return write(journal->fd, line, LINE_BYTES) == LINE_BYTES
                ? 0
                : wetdbg_fail_errno("%s", journal->path);

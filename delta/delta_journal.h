@@ -20,13 +20,23 @@ int dlt_journal_open(const char *path, const struct wetdbg_delta_key *search, bo
 /* How many outcomes it held at the beginning. */
 uint64_t dlt_journal_count(const struct dlt_journal *journal);
 
+/* How many of those that it holds now are of live runs. */
+uint64_t dlt_journal_live_count(const struct dlt_journal *journal);
+
+/* What live runs gave is forgotten, unless it is learned again. */
+void dlt_journal_distrust(struct dlt_journal *journal);
+
 /* 0, or -WETDBG_ERR_NOT_FOUND. */
 int dlt_journal_recall(const struct dlt_journal *journal, const struct wetdbg_delta_key *key,
                        enum wetdbg_delta_outcome *outcome);
 
-/* Keeps one; in memory only if it is not `lasting`. Errnos. */
+/* Where an outcome is from: from the inputs that a search begins with, which is not written down; a
+ * real run; a live one. */
+enum dlt_origin { DLT_FROM_ENDS, DLT_FROM_REAL, DLT_FROM_LIVE };
+
+/* Keeps one. Errnos. */
 int dlt_journal_learn(struct dlt_journal *journal, const struct wetdbg_delta_key *key,
-                      enum wetdbg_delta_outcome outcome, bool lasting);
+                      enum wetdbg_delta_outcome outcome, enum dlt_origin origin);
 
 /* Ends it; the file is removed if nothing is left to go on with. */
 void dlt_journal_close(struct dlt_journal *journal, bool removes);

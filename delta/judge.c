@@ -9,12 +9,6 @@
 
 /* ---- crashes ---- */
 
-static bool dumps_core(int number)
-{
-    return number == SIGSEGV || number == SIGABRT || number == SIGBUS || number == SIGFPE ||
-           number == SIGILL || number == SIGSYS || number == SIGTRAP || number == SIGQUIT;
-}
-
 /* The signal that a run died of, or 0. A shell says that of a child in its status. */
 static int signal_of(const struct dlt_report *report)
 {
@@ -23,7 +17,8 @@ static int signal_of(const struct dlt_report *report)
     if (report->program.ending == DLT_SIGNALED)
         return report->program.number;
     bool is_status = report->program.ending == DLT_EXITED && report->program.number > 128;
-    return is_status && dumps_core(report->program.number - 128) ? report->program.number - 128 : 0;
+    return is_status && dlt_dumps_core(report->program.number - 128) ? report->program.number - 128
+                                                                     : 0;
 }
 
 static enum wetdbg_delta_outcome judge_crash(const struct dlt_reference *reference,
@@ -35,7 +30,7 @@ static enum wetdbg_delta_outcome judge_crash(const struct dlt_reference *referen
         return !pass || pass->program.number == report->program.number ? WETDBG_DELTA_PASS
                                                                        : WETDBG_DELTA_UNRESOLVED;
     if (reference->plan->options->oracle == WETDBG_DD_ANY_CRASH)
-        return dumps_core(number) ? WETDBG_DELTA_FAIL : WETDBG_DELTA_UNRESOLVED;
+        return dlt_dumps_core(number) ? WETDBG_DELTA_FAIL : WETDBG_DELTA_UNRESOLVED;
     bool is_same = number == signal_of(fail) &&
                    strcmp(report->place.function, fail->place.function) == 0 &&
                    strcmp(report->place.module, fail->place.module) == 0;
@@ -99,7 +94,7 @@ bool dlt_is_failure(const struct dlt_plan *plan, const struct dlt_report *report
     switch (plan->options->oracle) {
     case WETDBG_DD_CRASH:
     case WETDBG_DD_ANY_CRASH:
-        return dumps_core(signal_of(report));
+        return dlt_dumps_core(signal_of(report));
     case WETDBG_DD_EXPECT:
         return report->wrong_byte != DLT_OUTPUT_RIGHT;
     case WETDBG_DD_COMMAND:

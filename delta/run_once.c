@@ -141,16 +141,6 @@ static int start(struct run *run, int *failed_fd)
 
 /* ---- what the children do ---- */
 
-static bool dumps_core(int number)
-{
-    static const int numbers[] = {SIGSEGV, SIGABRT, SIGBUS,  SIGFPE,
-                                  SIGILL,  SIGSYS,  SIGTRAP, SIGQUIT};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-        if (numbers[i] == number)
-            return true;
-    return false;
-}
-
 /* Whether the process has a handler for it. */
 static bool is_caught(pid_t tid, int number)
 {
@@ -178,7 +168,7 @@ static void go_on(struct run *run, pid_t tid, int status)
         ptrace(PTRACE_CONT, tid, NULL, NULL);
         return;
     }
-    if (dumps_core(number) && !is_caught(tid, number)) {
+    if (dlt_dumps_core(number) && !is_caught(tid, number)) {
         dlt_crash_place_find(tid, &run->last_place);
         run->last_signal = number;
     }

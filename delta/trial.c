@@ -17,8 +17,6 @@
 /* A warden keeps its limits by itself; one that was stopped or hangs is ended after so much
  * more. */
 #define PATIENCE_SECONDS 30.0
-/* How often it is looked whether somebody interrupted: signals may come to another thread. */
-#define LOOK_MS 200
 
 int dlt_trial_start(struct dlt_trial *trial, const struct dlt_plan *plan,
                     const struct wetdbg_dd_bytes *candidate)
@@ -70,7 +68,7 @@ void dlt_trial_cancel(struct dlt_trial *trial)
     trial_end(trial);
 }
 
-static int report_read(struct dlt_trial *trial, struct dlt_report *report)
+int dlt_trial_take(struct dlt_trial *trial, struct dlt_report *report)
 {
     ssize_t got = read(trial->fd, report, sizeof(*report));
     trial_end(trial);
@@ -85,7 +83,7 @@ static int report_read(struct dlt_trial *trial, struct dlt_report *report)
 }
 
 /* Ends the warden of a run that is long overdue; its pipe then has an end. */
-static void look_at_deadlines(const struct dlt_trial *trials, size_t count)
+void dlt_trials_look(const struct dlt_trial *trials, size_t count)
 {
     double now = wd_seconds();
     for (size_t i = 0; i < count; i++)
@@ -104,14 +102,14 @@ int dlt_trial_finish(struct dlt_trial *trials, size_t count,
                 (struct pollfd){.fd = trials[i].is_running ? trials[i].fd : -1, .events = POLLIN};
         if (interrupted && *interrupted)
             return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
-        int got = poll(ready, count, LOOK_MS);
+        int got = poll(ready, count, DLT_TRIAL_LOOK_MS);
         if (got == 0)
-            look_at_deadlines(trials, count);
+            dlt_trials_look(trials, count);
         for (size_t i = 0; got > 0 && i < count; i++) {
             if (!ready[i].revents)
                 continue;
             *which = i;
-            return report_read(&trials[i], report);
+            return dlt_trial_take(&trials[i], report);
         }
     }
 }

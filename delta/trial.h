@@ -29,6 +29,16 @@ int dlt_trial_finish(struct dlt_trial *trials, size_t count,
                      const volatile sig_atomic_t *interrupted, size_t *which,
                      struct dlt_report *report);
 
+/* Takes the report of a trial whose descriptor is readable; it runs no more. Errors as above. */
+int dlt_trial_take(struct dlt_trial *trial, struct dlt_report *report);
+
+/* To be called now and then by who waits himself: ends the wardens that are long overdue. */
+void dlt_trials_look(const struct dlt_trial *trials, size_t count);
+
+/* How often it is looked whether somebody interrupted, in milliseconds: signals may come to another
+ * thread. */
+#define DLT_TRIAL_LOOK_MS 200
+
 /* Ends a run, and removes what it left. Nothing happens to one that does not run. */
 void dlt_trial_cancel(struct dlt_trial *trial);
 

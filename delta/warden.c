@@ -20,11 +20,11 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "common/clock.h"
 #include "delta/delta_scratch.h"
 #include "delta/offspring.h"
+#include "delta/output_look.h"
 #include "delta/run_once.h"
 #include <wetdbg/errors.h>
 
@@ -288,46 +288,23 @@ static int program_run(struct warden *warden)
 
 /* ---- its output ---- */
 
-static void compare_piece(struct dlt_report *report, const struct wetdbg_dd_bytes *expected,
-                          const uint8_t *bytes, size_t size)
-{
-    for (size_t i = 0; i < size && report->wrong_byte == DLT_OUTPUT_RIGHT; i++) {
-        uint64_t offset = report->output_bytes + i;
-        if (offset >= expected->size || expected->data[offset] != bytes[i]) {
-            report->wrong_offset = offset;
-            report->wrong_byte = bytes[i];
-        }
-    }
-}
-
 /* Size and hash of the output, and where it is not what was expected. */
 static int output_look(struct warden *warden)
 {
     struct dlt_report *report = &warden->report;
     uint8_t buffer[65536];
     ssize_t got;
-    XXH3_state_t *state = XXH3_createState();
+    struct dlt_output_look look;
     int fd = open(warden->names->output, O_RDONLY | O_CLOEXEC);
-    if (!state || fd < 0)
-        return fd < 0 ? wetdbg_fail_errno("%s", warden->names->output) : -ENOMEM;
-    XXH3_128bits_reset(state);
-    report->wrong_byte = DLT_OUTPUT_RIGHT;
-    while ((got = read(fd, buffer, sizeof(buffer))) > 0) {
-        XXH3_128bits_update(state, buffer, (size_t)got);
-        compare_piece(report, &warden->plan->expected, buffer, (size_t)got);
-        report->output_bytes += (uint64_t)got;
-    }
-    if (report->wrong_byte == DLT_OUTPUT_RIGHT &&
-        report->output_bytes < warden->plan->expected.size) {
-        report->wrong_offset = report->output_bytes;
-        report->wrong_byte = DLT_OUTPUT_ENDS;
-    }
-    XXH128_hash_t hash = XXH3_128bits_digest(state);
-    report->output_low = hash.low64;
-    report->output_high = hash.high64;
+    if (fd < 0)
+        return wetdbg_fail_errno("%s", warden->names->output);
+    int err = dlt_output_begin(&look, &warden->plan->expected, report);
+    while (!err && (got = read(fd, buffer, sizeof(buffer))) > 0)
+        dlt_output_piece(&look, buffer, (size_t)got);
+    if (!err)
+        dlt_output_end(&look);
     close(fd);
-    XXH3_freeState(state);
-    return 0;
+    return err;
 }
 
 /* ---- the oracle's command ---- */

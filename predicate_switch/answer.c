@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 
 #include "predicate_switch/entries.h"
 #include "predicate_switch/frame.h"
@@ -377,10 +378,14 @@ static int signals_append(struct psw_live *live, struct vk_outcome *outcome,
     return err;
 }
 
-static int end_append(struct psw_live *live, const struct vk_outcome *outcome, struct wd_buf *out)
+static int end_append(struct psw_live *live, const struct vk_outcome *outcome,
+                      const struct rep_met *met, struct wd_buf *out)
 {
     live->then = outcome->then;
     live->status = outcome->status;
+    live->is_struck = met && WIFSIGNALED(outcome->status);
+    if (live->is_struck)
+        live->struck = *met;
     return psw_run_end(out, outcome->task, ++live->frame);
 }
 
@@ -399,7 +404,7 @@ static int outcome_append(struct psw_live *live, const struct vk_outcome *first,
     if (!err)
         err = signals_append(live, &outcome, met, &on, out);
     if (!err && outcome.then == VK_THEN_END)
-        err = end_append(live, &outcome, out);
+        err = end_append(live, &outcome, met, out);
     wd_buf_fini(&on.xsave);
     return err;
 }

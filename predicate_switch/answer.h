@@ -24,7 +24,9 @@ struct psw_live {
     enum vk_then then;   /* why the run ended; VK_THEN_RUN: it did not */
     int status;          /* VK_THEN_END */
     char reason[256];    /* others */
-    struct psw_waiting { /* by task: registers of the call that it is in */
+    bool is_struck;      /* a signal ended it where the program stands: */
+    struct rep_met struck; /* the fault, or the call that sent it */
+    struct psw_waiting {   /* by task: registers of the call that it is in */
         bool is_in_call;
         struct evq_regs regs;
     } * tasks; /* VK_TASKS_MAX */

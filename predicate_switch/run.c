@@ -123,6 +123,11 @@ const struct wetdbg_info *psw_session_info(const struct psw_session *session)
     return wetdbg_get_info(session->wet);
 }
 
+wetdbg_time psw_session_asked(struct psw_session *session, const char *input)
+{
+    return vk_history_asked(session->told.history, input);
+}
+
 const volatile sig_atomic_t *psw_session_interrupted(const struct psw_session *session)
 {
     return wet_whole_interrupted(session->wet);
@@ -393,6 +398,13 @@ static bool is_runs_own(int err)
            err == -WETDBG_ERR_CORRUPT || err == -WETDBG_ERR_MACHINE || err == -EAGAIN;
 }
 
+static int begins(struct psw_live *live, const struct psw_settings *settings)
+{
+    int err = settings->begins ? settings->begins(settings->arg, live->kernel) : 0;
+    return err == -ENOTSUP ? wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "the input is no plain file")
+                           : err;
+}
+
 /* In the branch. */
 static int live_run(struct psw_session *session, struct psw_live *live,
                     const struct psw_change *change, const struct psw_settings *settings,
@@ -408,10 +420,16 @@ static int live_run(struct psw_session *session, struct psw_live *live,
     if (!err)
         err = vk_kernel_advance(live->kernel, rep_engine_time(live->engine) + 1);
     if (!err)
+        err = begins(live, settings);
+    if (!err)
         err = psw_live_begin(live, session->is_in_call);
     if (!err)
         err = psw_live_run(live, limit);
     result_take(live, err, result);
+    if (!err && result->end == PSW_EXIT && live->is_struck && settings->crashed)
+        settings->crashed(settings->arg,
+                          &(struct psw_crash){live->engine, live->struck.regs, live->struck.address,
+                                              live->struck.kind == EVQ_FAULT});
     return is_runs_own(err) ? 0 : err;
 }
 

@@ -16,6 +16,7 @@
 #include "predicate_switch/detours.h"
 #include "predicate_switch/kernel/vk.h"
 #include "recorder/event/queue.h"
+#include "recorder/replay/engine.h"
 #include <wetdbg/wet.h>
 
 struct psw_session;
@@ -24,6 +25,9 @@ struct psw_session;
 struct psw_surroundings {
     const char *cwd;        /* working directory where it began; NULL: not known */
     int64_t disk_before_ns; /* as in struct vk_start */
+    bool output_is_file;    /* likewise */
+    bool input_is_file;     /* standard input is a regular file, from its begin on; false: what the
+                             * .wet says */
 };
 
 /* Reads what the run's calls did, which takes a replay. `wet` lives longer. Errors: those of
@@ -49,6 +53,9 @@ int psw_session_at_end(const struct psw_session *session,
                        void (*fn)(void *arg, struct vk_kernel *kernel), void *arg);
 
 const struct wetdbg_info *psw_session_info(const struct psw_session *session);
+
+/* As vk_history_asked(). */
+wetdbg_time psw_session_asked(struct psw_session *session, const char *input);
 
 /* Whether somebody wants an end, as wetdbg_interrupt() says. */
 const volatile sig_atomic_t *psw_session_interrupted(const struct psw_session *session);
@@ -107,6 +114,14 @@ struct psw_result {
     struct psw_difference difference;
 };
 
+/* Where a signal ends a run: at the instruction that faulted, or behind the call that sent it. */
+struct psw_crash {
+    struct rep_engine *engine; /* stands there */
+    struct evq_regs regs;
+    uint64_t address; /* of a fault: what it accessed */
+    bool is_fault;
+};
+
 struct psw_settings {
     uint64_t instructions; /* at most so many behind the change; 0: 10 times the recorded run */
     vk_output_fn output;   /* told of what is put out; not 0 ends the run. NULL: nobody is */
@@ -117,6 +132,11 @@ struct psw_settings {
     bool stops_at_difference;         /* PSW_STOPPED where the output differs */
     const struct psw_detour *detours; /* other ways behind the change; PSW_DETOURS_MAX at most */
     unsigned detour_count;
+    /* Told of the kernel before the run goes live, which may get another input: 0, or -ENOMEM or
+     * -ENOTSUP, which make the run unresolved. NULL: nobody is. */
+    int (*begins)(void *arg, struct vk_kernel *kernel);
+    /* Told where a signal ended the process, if it is known; NULL: nobody is. */
+    void (*crashed)(void *arg, const struct psw_crash *crash);
     /* Told of the kernel when the process has ended; NULL: nobody is. */
     void (*ended)(void *arg, struct vk_kernel *kernel);
 };

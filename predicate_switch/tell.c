@@ -107,11 +107,13 @@ static int start_tell(struct teller *teller, uint32_t task)
                                           .name = wet_whole_name(teller->wet, views[i].name)};
     struct rrt_input_head input = {0};
     err = input_read(teller, &input);
-    struct vk_start start = {.input_is_file = input.flags & RRT_INPUT_FILE,
+    struct vk_start start = {.input_is_file =
+                                 input.flags & RRT_INPUT_FILE || teller->where->input_is_file,
                              .input_start = input.start,
                              .pid = info->pid,
                              .task = task,
                              .exe = info->program,
+                             .output_is_file = teller->where->output_is_file,
                              .cwd = teller->where->cwd,
                              .disk_before_ns = teller->where->disk_before_ns,
                              .mappings = mappings,

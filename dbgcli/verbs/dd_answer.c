@@ -58,7 +58,11 @@ static void print_head(struct cli_out *out, const struct wetdbg_dd_options *how,
         there += size_of(how, &found->fail, piece->fail_offset, piece->length);
         missing += size_of(how, &found->pass, piece->pass_offset, piece->missing);
     }
-    fprintf(out->stream, "%" PRIu64 " tests, %.2f s: ", found->tests, found->seconds);
+    fprintf(out->stream, "%" PRIu64 " tests", found->tests);
+    if (found->live)
+        fprintf(out->stream, " (%" PRIu64 " live, %" PRIu64 " real)", found->live,
+                found->tests - found->live);
+    fprintf(out->stream, ", %.2f s: ", found->seconds);
     if (there || !missing)
         fprintf(out->stream, "%" PRIu64 " %s", there, item_name(how, there == 1));
     if (there && missing)
@@ -78,6 +82,11 @@ static void print_head(struct cli_out *out, const struct wetdbg_dd_options *how,
     putc('\n', out->stream);
     if (found->resumed)
         fprintf(out->stream, "%" PRIu64 " tests were known from before\n", found->resumed);
+    if (found->not_live[0]) {
+        fputs(found->live ? "live runs ended: " : "no live runs: ", out->stream);
+        cli_out_text(out, found->not_live);
+        putc('\n', out->stream);
+    }
 }
 
 /* Words as they are; of a file's name the directory ends with "//" in it. */
@@ -288,6 +297,9 @@ json_t *cli_dd_json(const struct wetdbg_dd_options *how, const struct wetdbg_dd_
 {
     json_t *object = cli_json_object("wetdbg.dd/1");
     cli_json_set(object, "tests", cli_json_count(found->tests));
+    cli_json_set(object, "live", cli_json_count(found->live));
+    cli_json_set(object, "not_live",
+                 found->not_live[0] ? cli_json_text(found->not_live) : json_null());
     cli_json_set(object, "recalled", cli_json_count(found->recalled));
     cli_json_set(object, "resumed", cli_json_count(found->resumed));
     cli_json_set(object, "seconds", json_real(found->seconds));

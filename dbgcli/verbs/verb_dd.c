@@ -30,6 +30,7 @@ static const struct cli_option options[] = {
     {"unit", 0, "UNIT", "byte (the default), line, token, tree; argv, env, files"},
     {"output", 'o', "FILE", "write the minimal failing input"},
     {"jobs", 0, "N", "tests that run at once; by default as many as there are processors"},
+    {"runs", 0, "HOW", "quickest (the default), live, real: see below"},
     {"timeout", 0, "SECONDS", "for one run; by default 10 times what the failing one takes, and 1"},
     {"memory", 0, "SIZE", "for one run; by default half of the machine's, divided by the jobs"},
     {"disk", 0, "SIZE", "for what one run writes; by default 1G"},
@@ -59,6 +60,10 @@ const struct cli_syntax cli_dd_syntax = {
         "WETDBG_OUTPUT, WETDBG_ERRORS (names of files) and WETDBG_STATUS (128 + N for signal N)\n"
         "in its environment. It may do without PROGRAM: its input is then the candidate.\n"
         "With --unit=argv or env there is no --fail: the command line is what fails.\n"
+        "A live run starts no program: the failing run, recorded once, goes on from its first\n"
+        "look at the input with other bytes, and cannot touch the machine. --runs=quickest asks\n"
+        "live runs where they are possible and measured to be quicker, live where they are\n"
+        "possible, real never. Real runs confirm the result.\n"
         "Then the program is recorded on the minimal failing input, and what of its run depends\n"
         "on the difference and led to the failure (the crash, the first wrong byte, the exit\n"
         "status) is shown as 'chop' does. The recording stays in rr's place, for 'wetdbg replay'.\n"
@@ -107,6 +112,20 @@ static int unit_from(const struct cli_args *args, struct wetdbg_dd_options *how)
     return wetdbg_fail(-WETDBG_ERR_USAGE,
                        "dd: --unit is byte, line, token, tree, argv, env or files, not '%s'",
                        value);
+}
+
+static int runs_from(const struct cli_args *args, struct wetdbg_dd_options *how)
+{
+    static const char *const names[] = {[WETDBG_DD_RUNS_QUICKEST] = "quickest",
+                                        [WETDBG_DD_RUNS_LIVE] = "live",
+                                        [WETDBG_DD_RUNS_REAL] = "real"};
+    const char *value = cli_args_value(args, "runs");
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(value ? value : "quickest", names[i]) == 0) {
+            how->runs = (enum wetdbg_dd_runs)i;
+            return 0;
+        }
+    return wetdbg_fail(-WETDBG_ERR_USAGE, "dd: --runs is quickest, live or real, not '%s'", value);
 }
 
 static int limits_from(const struct cli_args *args, struct wetdbg_dd_options *how)
@@ -165,16 +184,21 @@ static int how_from(const struct cli_args *args, struct wetdbg_dd_options *how)
     if (!err)
         err = unit_from(args, how);
     if (!err)
+        err = runs_from(args, how);
+    if (!err)
         err = limits_from(args, how);
     return err || !kept ? err : wetdbg_own_file_check_goal(kept);
 }
 
 /* ---- the search ---- */
 
-static void on_progress(void *arg, uint64_t tests, size_t left, size_t total)
+static void on_progress(void *arg, uint64_t tests, uint64_t live, size_t left, size_t total)
 {
-    char text[80];
-    snprintf(text, sizeof(text), "%" PRIu64 " tests, %zu of %zu left", tests, left, total);
+    char text[120], of_them[40] = "";
+    if (live)
+        snprintf(of_them, sizeof(of_them), " (%" PRIu64 " live)", live);
+    snprintf(text, sizeof(text), "%" PRIu64 " tests%s, %zu of %zu left", tests, of_them, left,
+             total);
     cli_progress_say(arg, text);
 }
 

@@ -47,6 +47,18 @@ enum wetdbg_dd_unit {
     WETDBG_DD_FILES, /* the files of a directory */
 };
 
+/*
+ * How candidates are tried. A *live* run starts no program: the failing run is recorded once, and
+ * goes on from where it first asked for its input, with other bytes, in a virtual kernel
+ * (predicate_switch/); it cannot touch the machine. What it cannot tell, a real run does. Only of
+ * standard input, and without WETDBG_DD_COMMAND.
+ */
+enum wetdbg_dd_runs {
+    WETDBG_DD_RUNS_QUICKEST, /* live where that is possible, and measured to be quicker */
+    WETDBG_DD_RUNS_LIVE,     /* live where that is possible */
+    WETDBG_DD_RUNS_REAL,
+};
+
 struct wetdbg_dd_bytes {
     uint8_t *data;
     size_t size;
@@ -73,6 +85,7 @@ struct wetdbg_dd_options {
     const char *journal;
     enum wetdbg_dd_oracle oracle;
     enum wetdbg_dd_unit unit;
+    enum wetdbg_dd_runs runs;
     unsigned jobs;    /* 0: as many as there are processors */
     double timeout_s; /* of one run; 0: ten times as long as the failing one, and a second */
     uint64_t
@@ -82,9 +95,9 @@ struct wetdbg_dd_options {
     bool is_scratch;
     bool is_fresh;                            /* what the journal holds is forgotten */
     const volatile sig_atomic_t *interrupted; /* may be NULL */
-    /* Told after each test; may be NULL. `left`: deltas that are still to be told apart, of
-     * `total`. */
-    void (*progress)(void *arg, uint64_t tests, size_t left, size_t total);
+    /* Told after each test; may be NULL. `live` of them were live runs. `left`: deltas that are
+     * still to be told apart, of `total`. */
+    void (*progress)(void *arg, uint64_t tests, uint64_t live, size_t left, size_t total);
     void *arg;
 };
 
@@ -99,9 +112,11 @@ struct wetdbg_dd_piece {
 };
 
 struct wetdbg_dd_result {
-    uint64_t tests;    /* runs of the program, with those that ask a second time */
-    uint64_t recalled; /* candidates whose outcome was known, also from a journal */
-    uint64_t resumed;  /* tests that a journal knew at the beginning */
+    uint64_t tests;     /* runs of the program, with those that ask a second time */
+    uint64_t live;      /* those of them that were live */
+    char not_live[320]; /* why there were none, or no more from some test on; "" */
+    uint64_t recalled;  /* candidates whose outcome was known, also from a journal */
+    uint64_t resumed;   /* tests that a journal knew at the beginning */
     double seconds;
     /* The two minimal inputs. Words, variables and names of files end with a zero byte each. */
     struct wetdbg_dd_bytes pass, fail;
@@ -115,8 +130,9 @@ struct wetdbg_dd_result {
 };
 
 /*
- * Searches. Both inputs are tried twice at first, the two results once more at the end. 0, and
- * wetdbg_dd_result_fini() is due. -WETDBG_ERR_USAGE: the failing input does not fail, the passing
+ * Searches. Both inputs are tried twice at first, the two results once more at the end, by real
+ * runs. Should those say something else than live ones, the search goes through again without.
+ * 0, and wetdbg_dd_result_fini() is due. -WETDBG_ERR_USAGE: the failing input does not fail, the passing
  * one does not pass, both are equal, an empty input fails too, or something was asked for that does
  * not go together; -WETDBG_ERR_NOT_FOUND: no such program, or one that is flaky: the same input
  * gave two outcomes; -WETDBG_ERR_INTERRUPTED; errnos. The sentence says what and where.

@@ -98,6 +98,7 @@ struct vk_start {
     int64_t disk_before_ns;
     bool input_is_file;                   /* standard input is a regular file, */
     uint64_t input_start;                 /* which stands here */
+    bool output_is_file;                  /* descriptors 1 and 2 are empty regular files */
     struct vk_stream streams[VK_STREAMS]; /* standard input, output and error */
     uint64_t seed;                        /* for random bytes that the recording does not have */
     struct vk_limits limits;
@@ -345,6 +346,26 @@ int vk_kernel_file(const struct vk_kernel *kernel, size_t index, struct vk_file 
                    size_t room);
 int vk_kernel_file_read(struct vk_kernel *kernel, size_t index, uint64_t offset, void *bytes,
                         size_t size);
+
+/* ---- another input ----
+ * An input is standard input, if that is a regular file (path NULL), or the file with an absolute
+ * path that leads over no links. */
+
+/* When a recorded call first asked for what depends on the input's bytes or their number: so far
+ * any others would have made no difference. VK_NEVER: none did, as far as the model could see. */
+uint64_t vk_history_asked(struct vk_history *history, const char *path);
+
+/* Has the input other bytes, in a kernel that stands at that time, or before, and is not live. What
+ * the recording says of the input is asked no more; nor is what it read of /proc/self, or of a
+ * device that names a descriptor. The input, and the outputs that are files, are files of this user
+ * with mode 0600, if nobody asked. 0; -ENOMEM; -ENOTSUP if the input is no plain file. */
+int vk_kernel_input(struct vk_kernel *kernel, const char *path, const void *bytes, size_t size);
+
+/* The file that descriptor 1 or 2 began with, as a run leaves it: its size; -ENOTSUP if it is not
+ * known to be one. Reading is as vk_kernel_file_read(). */
+int64_t vk_kernel_output_size(struct vk_kernel *kernel, int fd);
+int vk_kernel_output_read(struct vk_kernel *kernel, int fd, uint64_t offset, void *bytes,
+                          size_t size);
 
 /* ---- the table ---- */
 

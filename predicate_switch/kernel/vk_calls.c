@@ -202,6 +202,8 @@ bool vk_next_answer(struct vk_run *run, struct vk_answer *answer)
         return run->has_taken = true;
     }
     const struct vk_call_row *row = vk_row_of(run->call->number);
+    if (row && vk_is_about_input(run, row))
+        return false;
     uint64_t hash = row && vk_is_live(run->k) ? vk_key_of(run, row) : 0;
     uint32_t key = hash ? vk_key_find(run->h, hash) : VK_NONE;
     const struct vk_history_call *call = key == VK_NONE ? NULL : next_call(run, key);
@@ -571,7 +573,8 @@ static bool is_more_than_writes(int32_t number)
 /* What the model does not know, and the recording had: its answer, and the state that it made. */
 static int64_t answer_as_recorded(struct vk_run *run, const struct vk_call_row *row, size_t ops)
 {
-    const struct vk_history_call *call = row->fn ? same_question(run) : NULL;
+    const struct vk_history_call *call =
+        row->fn && !vk_is_about_input(run, row) ? same_question(run) : NULL;
     if (!call || (call->result >= 0 && is_more_than_writes(run->call->number)))
         return VK_UNKNOWN;
     struct vk_answer answer = {call->result, call->call.args, call->writes, call->write_count};

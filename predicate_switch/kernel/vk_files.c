@@ -23,7 +23,7 @@
 int64_t vk_file_size(struct vk_run *run, uint32_t inode, uint64_t *size)
 {
     *size = 0;
-    vk_inode_learn(run->k, inode);
+    vk_inode_ask(run->k, inode);
     if (!vk_inode(run->k, inode)->has_size)
         return vk_unknown(run, "how long the file is, is not known");
     *size = vk_inode(run->k, inode)->size;
@@ -84,7 +84,7 @@ int64_t vk_file_read(struct vk_run *run, uint32_t inode, uint64_t offset, uint8_
                      uint64_t size)
 {
     uint64_t done = 0;
-    vk_inode_learn(run->k, inode);
+    vk_inode_ask(run->k, inode);
     const struct vk_inode *row = vk_inode(run->k, inode);
     if (row->has_size)
         size = offset >= row->size ? 0 : size < row->size - offset ? size : row->size - offset;
@@ -142,7 +142,7 @@ static int64_t grow_check(struct vk_run *run, uint64_t before, uint64_t after)
 int64_t vk_file_write(struct vk_run *run, uint32_t inode, uint64_t offset, const uint8_t *bytes,
                       uint64_t size)
 {
-    vk_inode_learn(run->k, inode);
+    vk_inode_ask(run->k, inode);
     struct vk_inode *row = vk_inode_edit(run->k, inode);
     if (!row)
         return VK_NOMEM;
@@ -166,7 +166,7 @@ int64_t vk_file_write(struct vk_run *run, uint32_t inode, uint64_t offset, const
 
 int64_t vk_file_resize(struct vk_run *run, uint32_t inode, uint64_t size)
 {
-    vk_inode_learn(run->k, inode);
+    vk_inode_ask(run->k, inode);
     struct vk_inode *row = vk_inode_edit(run->k, inode);
     if (!row)
         return VK_NOMEM;

@@ -87,6 +87,10 @@ static int bases_start(struct vk_history *h)
         vk_base_at(h, 1)->format = S_IFREG;
         h->stream_starts[0] = h->start.input_start;
     }
+    for (uint32_t base = 2; base < 4 && h->start.output_is_file; base++) {
+        vk_base_at(h, base)->format = S_IFREG;
+        vk_base_at(h, base)->has_size = true;
+    }
     return 0;
 }
 

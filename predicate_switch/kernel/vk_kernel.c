@@ -260,17 +260,20 @@ int vk_kernel_file(const struct vk_kernel *k, size_t index, struct vk_file *file
     return 0;
 }
 
-int vk_kernel_file_read(struct vk_kernel *k, size_t index, uint64_t offset, void *bytes,
-                        size_t size)
+int vk_inode_read(struct vk_kernel *k, uint32_t inode, uint64_t offset, void *bytes, size_t size)
 {
-    struct left left;
     struct vk_memory memory = {no_memory, NULL};
     struct vk_call call = {.number = 0};
     struct vk_told told = {0};
     struct vk_run run = {
         .k = k, .h = k->history, .call = &call, .a = call.args, .memory = &memory, .told = &told};
-    if (!left_at(k, index, &left))
-        return -ENOENT;
-    int64_t got = vk_file_read(&run, left.inode, offset, bytes, size);
+    int64_t got = vk_file_read(&run, inode, offset, bytes, size);
     return got == (int64_t)size ? 0 : got == VK_NOMEM ? -ENOMEM : -ENODATA;
+}
+
+int vk_kernel_file_read(struct vk_kernel *k, size_t index, uint64_t offset, void *bytes,
+                        size_t size)
+{
+    struct left left;
+    return left_at(k, index, &left) ? vk_inode_read(k, left.inode, offset, bytes, size) : -ENOENT;
 }

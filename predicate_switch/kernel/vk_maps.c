@@ -276,6 +276,7 @@ static int64_t mmap_file(struct vk_run *run, struct mmap_args *m)
         return -ENODEV;
     if (inode->is_live)
         return vk_unknown(run, "a device");
+    vk_inode_ask(run->k, open->inode);
     m->inode = open->inode;
     return 0;
 }

@@ -47,6 +47,8 @@ struct vk_base {
     bool is_stat_told; /* the recording said it, not the disk */
     bool has_stat;     /* `st` is what it was, but for st_size of one that was not told */
     bool has_size, has_list, is_list_same;
+    bool is_asked; /* since `asked` a recorded call knows of its bytes, or of their number */
+    uint64_t asked;
     uint32_t format; /* S_IFMT bits; 0: not known */
     struct stat st;
     char *link;              /* what a symbolic link says */
@@ -230,7 +232,8 @@ struct vk_scalars {
     int tid_next;
     uint64_t limit_cur[16], limit_max[16];
     uint32_t limits_known;
-    uint32_t event;                       /* next of the history's */
+    uint32_t input; /* 1 + the inode whose bytes are not the recorded ones; 0: none */
+    uint32_t event; /* next of the history's */
     uint32_t schedule, signals, counters; /* next of the history's, live */
     struct vk_clock clock[VK_CLOCKS];
     uint64_t counter, counter_at;
@@ -500,6 +503,17 @@ bool vk_where_path(const struct vk_kernel *k, const struct vk_where *where, char
 void vk_learn_path(struct vk_run *run, int at, uint64_t path, bool follows, bool is_there);
 bool vk_may(const struct vk_kernel *k, const struct vk_inode *inode, unsigned rwx);
 void vk_times_touch(struct vk_kernel *k, struct vk_inode *inode, bool modified);
+
+/* ---- vk_kernel.c ---- */
+/* What an inode holds: 0, -ENODATA if not all of it is known, or there; -ENOMEM. */
+int vk_inode_read(struct vk_kernel *k, uint32_t inode, uint64_t offset, void *bytes, size_t size);
+
+/* ---- vk_input.c ---- */
+/* A call comes to an inode's bytes, or to their number: what is known of it, and by when. */
+void vk_inode_ask(struct vk_kernel *k, uint32_t inode);
+bool vk_is_input(const struct vk_kernel *k, uint32_t inode);
+/* Whether what the recording answers to the call may be about the input's recorded bytes. */
+bool vk_is_about_input(struct vk_run *run, const struct vk_call_row *row);
 
 /* ---- vk_descriptors.c ---- */
 /* What the recorder found of a descriptor that the program began with, and that is no regular file;

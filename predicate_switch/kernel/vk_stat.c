@@ -55,7 +55,7 @@ struct view { /* of an inode */
 static int64_t view_of(struct vk_run *run, uint32_t index, struct view *view)
 {
     struct vk_kernel *k = run->k;
-    vk_inode_learn(k, index);
+    vk_inode_ask(k, index);
     const struct vk_inode *inode = vk_inode(k, index);
     const struct vk_base *base = inode->base == VK_NONE ? NULL : vk_base_at(run->h, inode->base);
     bool is_plain = S_ISREG(inode->mode);
@@ -79,6 +79,8 @@ static int64_t view_of(struct vk_run *run, uint32_t index, struct view *view)
     else if (inode->is_new)
         st->st_size = VK_BLOCK;
     view->has_all = !inode->is_written && base && base->has_stat;
+    if (vk_is_input(k, index))
+        st->st_blocks = (st->st_size + VK_BLOCK - 1) / VK_BLOCK * (VK_BLOCK / 512);
     if (!view->has_all) {
         st->st_blksize = VK_BLOCK;
         st->st_blocks = (st->st_size + VK_BLOCK - 1) / VK_BLOCK * (VK_BLOCK / 512);
@@ -128,7 +130,7 @@ static int64_t give_stat(struct vk_run *run, uint32_t inode, const struct stat *
     struct view view;
     struct vk_answer next;
     struct stat told;
-    bool has_next = vk_next_answer(run, &next);
+    bool has_next = !vk_is_input(run->k, inode) && vk_next_answer(run, &next);
     if (inode == VK_NONE || view_of(run, inode, &view)) {
         if (has_next)
             return vk_give_answer(run, &next);
@@ -315,7 +317,7 @@ int64_t vk_call_statx(struct vk_run *run)
                           flags & AT_EMPTY_PATH, &inode);
     if (err)
         return err;
-    bool has_next = vk_next_answer(run, &next);
+    bool has_next = !vk_is_input(run->k, inode) && vk_next_answer(run, &next);
     if (inode == VK_NONE || view_of(run, inode, &view)) {
         if (has_next)
             return vk_give_answer(run, &next);

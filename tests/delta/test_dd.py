@@ -7,6 +7,7 @@ Without a name all tests run. ctest runs the parts, which take some seconds each
 import base64
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -505,6 +506,99 @@ def test_chop_killed(dd):
         dd.equal(dd.recordings(), before, f"recordings after {number.name}")
 
 
+def both_ways(dd, *words):
+    """The same search by real runs and by live ones: what they found has to be the same, but for counts and times."""
+    found = [dd.json("--restart", "--runs", how, *words) for how in ("real", "live")]
+    real, live = [{name: one.pop(name) for name in ("live", "not_live", "seconds", "tests", "recalled")} for one in found]
+    dd.equal(found[1], found[0], f"what live runs of {words[-3:]} found")
+    dd.equal(real["live"], 0, "live runs among real ones")
+    if "1" in words:  # with one job the questions are the same
+        dd.equal(live["tests"], real["tests"], f"how many tests {words[-3:]} took")
+        dd.equal(live["recalled"], real["recalled"], f"how many outcomes {words[-3:]} knew")
+    return live["tests"], live["live"], live["not_live"] or ""
+
+
+def test_live(dd):
+    """A crash's function, outputs, candidates that live runs cannot tell, and with a passing input."""
+    onward = f"{dd.programs}/onward"
+    fail = dd.file("f", "some letters, an X, and then quite a few other letters before the Y at last\n")
+    for words in (["--crash", "--jobs", "1"], ["--any-crash", "--jobs", "1"], ["--crash", "--jobs", "2"]):
+        tests, live, reason = both_ways(dd, "--fail", fail, *words, "--", onward)
+        least = tests / 2 if "1" in words else 0  # a job whose live run is not needed any more makes real ones meanwhile
+        dd.bench.check(live > least and not reason, f"{words}: {live} of {tests} are live: {reason}")
+    passing = dd.file("p", "some letters, an X\n")
+    tests, live, reason = both_ways(dd, "--fail", fail, "--pass", passing, "--crash", "--", onward)
+    dd.bench.check(live > 0 and not reason, f"{live} of {tests} are live: {reason}")
+    forks = dd.file("forks", "XY and a lot of letters of which one has it fork: F; that is of no use\n")
+    tests, live, reason = both_ways(dd, "--fail", forks, "--crash", "--", onward)
+    dd.bench.check(reason == "the program starts others" and not live, f"{live} of {tests} are live: {reason}")
+    overflow = dd.file("o", "a" * 1100)
+    tests, live, reason = both_ways(dd, "--fail", overflow, "--crash", "--", f"{dd.programs}/overflow")
+    dd.bench.check(not reason, f"{live} of {tests} are live: {reason}")
+
+
+def test_live_programs(dd):
+    """Debian's programs, whose output is wrong from some byte on."""
+    script = "a=1\nb=2\na+b\nfor(i=0;i<5;i++) i*2\nsqrt(16)\nprint \"done\\n\"\na*b\n"
+    for words, text in ((["bc", "-q"], script), (["gawk", "{ print NF, $2 }"], "a b\nc d e\nf\ng done i j\nk\n")):
+        if not shutil.which(words[0]):
+            print(f"SKIPPED: test_dd_live: there is no {words[0]}")
+            continue
+        right = subprocess.run(words, input=text.encode(), capture_output=True, check=True).stdout
+        expect = dd.file("expect", right.replace(b"done", b"fine"))
+        tests, live, reason = both_ways(dd, "--fail", dd.file("f", text), "--expect", expect, "--jobs", "1", "--", *words)
+        dd.bench.check(live > tests / 2 and not reason, f"{words}: {live} of {tests} are live: {reason}")
+
+
+def test_live_gives_up(dd):
+    """A program that does something else where it is recorded: a real run does not confirm the result, and the search
+    goes through again; what cannot be asked live at all is asked by real runs."""
+    onward = f"{dd.programs}/onward"
+    fail = dd.file("f", "RXY" + "a" * 64)
+    tests, live, reason = both_ways(dd, "--fail", fail, "--crash", "--", onward)
+    dd.bench.check(live and "confirm" in reason, f"{live} of {tests} are live: {reason}")
+    for words, why in ((["--oracle", "grep -q Y && exit 1; exit 0", "--", "cat"], "the oracle's command"),
+                       (["--any-crash", "--memory", "100M", "--", onward], "limits")):
+        tests, live, reason = both_ways(dd, "--fail", fail, *words)
+        dd.bench.check(not live and why in reason, f"{words}: {live} are live: {reason}")
+    dd.says("--runs is quickest, live or real, not 'some'", "--runs", "some", "--fail", fail, "--crash", "--", onward)
+
+
+def test_live_touches_nothing(dd):
+    """What a live run removes is there."""
+    victim = dd.file("victim", "precious")
+    fail = dd.file("f", "XY" + "a" * 64)
+    found = dd.json("--runs", "live", "--fail", fail, "--crash", "--", f"{dd.programs}/onward", victim)
+    dd.equal(found["fail"], b"XY", "the minimal input")
+    dd.bench.check(found["live"] > 0 and not found["not_live"], f"{found['live']} are live: {found['not_live']}")
+    with open(victim, encoding="ascii") as file:
+        dd.equal(file.read(), "precious", "the file that live runs removed")
+
+
+def test_live_resumed(dd):
+    """Outcomes of live runs are kept as such."""
+    fail = dd.file("f", "some letters, an X, and then quite a few other letters before the Y at last\n")
+    words = ["dd", "--no-chop", "--runs", "live", "--jobs", "1", "--fail", fail, "--crash", "--", f"{dd.programs}/onward"]
+    child = subprocess.Popen([dd.bench.wetdbg, *words], env=dd.bench.environment, cwd=dd.bench.work, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    letters, end = "", time.monotonic() + 60
+    while time.monotonic() < end and child.poll() is None and "u" not in letters.lower():
+        time.sleep(0.001)
+        if os.path.exists(f"{fail}.dd-journal"):
+            with open(f"{fail}.dd-journal", encoding="ascii") as file:
+                letters = "".join(line.split()[-1] for line in file.readlines()[1:])
+        if any(letter.islower() for letter in letters):
+            break
+    child.kill()
+    child.wait(timeout=60)
+    dd.check_nothing_left()
+    dd.bench.check(any(letter in "upf" for letter in letters), f"no live run is in the journal: {letters!r}")
+    found = dd.json("--runs", "real", "--fail", fail, "--crash", "--", f"{dd.programs}/onward")
+    dd.equal(found["fail"], b"XY", "the minimal input")
+    dd.equal(found["live"], 0, "live runs")
+    dd.bench.check(found["resumed"] > 0, "nothing was known")
+
+
 PARTS = {
     "finds": ("test_figure", "test_minimize", "test_tree", "test_replacements", "test_expect", "test_other_units",
               "test_where_the_input_is", "test_function"),
@@ -514,6 +608,7 @@ PARTS = {
     "chops": ("test_chop_figure", "test_chop_of_other_units", "test_chop_to_the_difference"),
     "reasons": ("test_chop_of_an_absence", "test_chop_that_is_none"),
     "killed": ("test_chop_killed",),
+    "live": ("test_live", "test_live_programs", "test_live_gives_up", "test_live_touches_nothing", "test_live_resumed"),
 }
 
 
