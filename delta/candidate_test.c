@@ -43,8 +43,8 @@ static const char *why_never(const struct dlt_tester *tester)
         return "the oracle's command needs real files";
     if (plan->options->memory_bytes || plan->options->disk_bytes)
         return "limits of memory and disk are those of real runs";
-    if (plan->way != DLT_WAY_STDIN)
-        return "what changes is no standard input";
+    if (plan->way != DLT_WAY_STDIN && plan->way != DLT_WAY_WORD)
+        return "what changes is neither standard input nor a file";
     return NULL;
 }
 

@@ -378,14 +378,27 @@ static int signals_append(struct psw_live *live, struct vk_outcome *outcome,
     return err;
 }
 
+/* Where a signal struck: behind a handler that has returned, what that had interrupted. */
+static void strike(struct psw_live *live, const struct rep_met *met)
+{
+    const struct vk_memory memory = psw_memory(live->engine);
+    struct psw_frame frame = {0};
+    bool is_return =
+        met->kind == EVQ_SYSCALL_ENTER && met->regs.r[EVQ_ORIG_RAX] == SYS_rt_sigreturn;
+    live->struck = *met;
+    live->is_struck = !is_return || psw_frame_take(&memory, &met->regs, &frame) == 0;
+    if (is_return && live->is_struck)
+        live->struck.regs = frame.regs;
+    wd_buf_fini(&frame.xsave);
+}
+
 static int end_append(struct psw_live *live, const struct vk_outcome *outcome,
                       const struct rep_met *met, struct wd_buf *out)
 {
     live->then = outcome->then;
     live->status = outcome->status;
-    live->is_struck = met && WIFSIGNALED(outcome->status);
-    if (live->is_struck)
-        live->struck = *met;
+    if (met && WIFSIGNALED(outcome->status))
+        strike(live, met);
     return psw_run_end(out, outcome->task, ++live->frame);
 }
 

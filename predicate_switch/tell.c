@@ -113,6 +113,7 @@ static int start_tell(struct teller *teller, uint32_t task)
                              .pid = info->pid,
                              .task = task,
                              .exe = info->program,
+                             .input_is_null = teller->where->input_is_null,
                              .output_is_file = teller->where->output_is_file,
                              .cwd = teller->where->cwd,
                              .disk_before_ns = teller->where->disk_before_ns,

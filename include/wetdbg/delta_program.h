@@ -51,7 +51,7 @@ enum wetdbg_dd_unit {
  * How candidates are tried. A *live* run starts no program: the failing run is recorded once, and
  * goes on from where it first asked for its input, with other bytes, in a virtual kernel
  * (predicate_switch/); it cannot touch the machine. What it cannot tell, a real run does. Only of
- * standard input, and without WETDBG_DD_COMMAND.
+ * standard input or a file, without WETDBG_DD_COMMAND, and without limits of memory and disk.
  */
 enum wetdbg_dd_runs {
     WETDBG_DD_RUNS_QUICKEST, /* live where that is possible, and measured to be quicker */

@@ -98,6 +98,7 @@ struct vk_start {
     int64_t disk_before_ns;
     bool input_is_file;                   /* standard input is a regular file, */
     uint64_t input_start;                 /* which stands here */
+    bool input_is_null;                   /* or it is /dev/null */
     bool output_is_file;                  /* descriptors 1 and 2 are empty regular files */
     struct vk_stream streams[VK_STREAMS]; /* standard input, output and error */
     uint64_t seed;                        /* for random bytes that the recording does not have */

@@ -465,7 +465,7 @@ static int64_t ioctl_readable(struct vk_run *run, const struct vk_open *open)
 
 /* Whether a descriptor that the program began with is none of a terminal: a pipe, a socket, or one
  * of the devices of memory. */
-static bool is_no_terminal(const struct vk_stream *stream)
+static bool stream_is_no_terminal(const struct vk_stream *stream)
 {
     return !S_ISCHR(stream->st.st_mode) || major(stream->st.st_rdev) == MEMORY_DEVICES;
 }
@@ -501,8 +501,11 @@ int64_t vk_call_ioctl(struct vk_run *run)
                     (S_ISREG(vk_inode(run->k, open->inode)->mode) ||
                      S_ISDIR(vk_inode(run->k, open->inode)->mode));
     const struct vk_stream *stream = vk_stream_of(run->h, open);
-    if ((command >> 8) == 'T' &&
-        (is_plain || open->kind == VK_OPEN_PIPE || (stream && is_no_terminal(stream))))
+    bool is_null =
+        open->kind == VK_OPEN_FILE && open->path && !strcmp(open->path->text, "/dev/null");
+    bool is_no_terminal = is_plain || is_null || open->kind == VK_OPEN_PIPE ||
+                          (stream && stream_is_no_terminal(stream));
+    if ((command >> 8) == 'T' && is_no_terminal)
         return -ENOTTY;
     return vk_unknown(run, "command %#x is not modelled", command);
 }

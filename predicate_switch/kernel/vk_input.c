@@ -145,7 +145,7 @@ int vk_kernel_input(struct vk_kernel *k, const char *path, const void *bytes, si
     struct vk_inode *row = inode == VK_NONE ? NULL : vk_inode_edit(k, inode);
     if (!row)
         return -ENOMEM;
-    if (row->is_live || !S_ISREG(row->mode))
+    if (row->is_live || (row->mode & S_IFMT && !S_ISREG(row->mode)))
         return -ENOTSUP;
     if (vk_content_cut(&row->content, 0) || vk_content_put(&row->content, 0, bytes, size))
         return -ENOMEM;

@@ -70,9 +70,28 @@ static uint32_t directory_of(struct vk_kernel *k, const char *path)
     return vk_inode_of_base(k, base);
 }
 
+/* Standard input is /dev/null. */
+static int null_start(struct vk_kernel *k)
+{
+    static const char path[] = "/dev/null";
+    uint32_t base = vk_base_child(k->history, 0, "dev", 3);
+    base = base == VK_NONE ? VK_NONE : vk_base_child(k->history, base, "null", 4);
+    struct vk_open open = {.kind = VK_OPEN_FILE, .flags = 0};
+    open.inode = base == VK_NONE ? VK_NONE : vk_inode_of_base(k, base);
+    open.path = open.inode == VK_NONE ? NULL : vk_text_new(path, strlen(path));
+    uint32_t index = open.path ? vk_open_new(k, &open) : VK_NONE;
+    if (index == VK_NONE || vk_fd_set(k, 0, index, false))
+        return -ENOMEM;
+    vk_inode_edit(k, open.inode)->opens++;
+    return 0;
+}
+
 static int streams_start(struct vk_kernel *k)
 {
-    for (uint32_t fd = 0; fd < VK_STREAMS; fd++) {
+    bool is_null = k->history->start.input_is_null;
+    if (is_null && null_start(k))
+        return -ENOMEM;
+    for (uint32_t fd = is_null; fd < VK_STREAMS; fd++) {
         struct vk_open open = {.kind = VK_OPEN_OUTSIDE, .flags = VK_NONE, .outside = fd + 1};
         open.flags = k->history->stream_flags[fd];
         open.offset = k->history->stream_starts[fd];

@@ -508,7 +508,7 @@ def test_chop_killed(dd):
 
 def both_ways(dd, *words):
     """The same search by real runs and by live ones: what they found has to be the same, but for counts and times."""
-    found = [dd.json("--restart", "--runs", how, *words) for how in ("real", "live")]
+    found = [dd.json("--restart", "--timeout", "20", "--runs", how, *words) for how in ("real", "live")]
     real, live = [{name: one.pop(name) for name in ("live", "not_live", "seconds", "tests", "recalled")} for one in found]
     dd.equal(found[1], found[0], f"what live runs of {words[-3:]} found")
     dd.equal(real["live"], 0, "live runs among real ones")
@@ -539,7 +539,7 @@ def test_live(dd):
 
 def test_live_programs(dd):
     """Debian's programs, whose output is wrong from some byte on."""
-    script = "a=1\nb=2\na+b\nfor(i=0;i<5;i++) i*2\nsqrt(16)\nprint \"done\\n\"\na*b\n"
+    script = "a=1\nb=2\na+b\nsqrt(16)\nprint \"done\\n\"\na*b\n"
     for words, text in ((["bc", "-q"], script), (["gawk", "{ print NF, $2 }"], "a b\nc d e\nf\ng done i j\nk\n")):
         if not shutil.which(words[0]):
             print(f"SKIPPED: test_dd_live: there is no {words[0]}")
@@ -547,6 +547,27 @@ def test_live_programs(dd):
         right = subprocess.run(words, input=text.encode(), capture_output=True, check=True).stdout
         expect = dd.file("expect", right.replace(b"done", b"fine"))
         tests, live, reason = both_ways(dd, "--fail", dd.file("f", text), "--expect", expect, "--jobs", "1", "--", *words)
+        dd.bench.check(live > tests / 2 and not reason, f"{words}: {live} of {tests} are live: {reason}")
+
+
+def test_live_places(dd):
+    """Where a program crashes is the same place in a live run: of handlers, full stacks, calls to nowhere."""
+    for text in ("....one....two....", "..abort..", "..handler..", "..deep..", "..wild..", "..thread.."):
+        tests, live, reason = both_ways(dd, "--fail", dd.file("place", text), "--crash", "--jobs", "1", "--", f"{dd.programs}/places")
+        dd.bench.check(live and not reason, f"{text}: {live} of {tests} are live: {reason}")
+
+
+def test_live_files(dd):
+    """The input is a file: a script, of one language and another."""
+    for words, text in ((["gawk", "-f", "@@"], 'BEGIN { a = 1; b = 2\n printf "%d\\n", a + b\n print "done" }\n'),
+                        (["bc", "-q", "@@"], 'a = 1\na + 1\n"done"\nquit\n')):
+        if not shutil.which(words[0]):
+            print(f"SKIPPED: test_dd_live: there is no {words[0]}")
+            continue
+        script = dd.file("script", text)
+        right = subprocess.run([*words[:-1], script], stdin=subprocess.DEVNULL, capture_output=True, check=True).stdout
+        expect = dd.file("expect", right.replace(b"done", b"fine"))
+        tests, live, reason = both_ways(dd, "--fail", script, "--expect", expect, "--jobs", "1", "--", *words)
         dd.bench.check(live > tests / 2 and not reason, f"{words}: {live} of {tests} are live: {reason}")
 
 
@@ -608,7 +629,7 @@ PARTS = {
     "chops": ("test_chop_figure", "test_chop_of_other_units", "test_chop_to_the_difference"),
     "reasons": ("test_chop_of_an_absence", "test_chop_that_is_none"),
     "killed": ("test_chop_killed",),
-    "live": ("test_live", "test_live_programs", "test_live_gives_up", "test_live_touches_nothing", "test_live_resumed"),
+    "live": ("test_live", "test_live_places", "test_live_programs", "test_live_files", "test_live_gives_up", "test_live_touches_nothing", "test_live_resumed"),
 }
 
 
