@@ -14,6 +14,7 @@
 #include "common/bisect.h"
 #include "predicate_switch/sides.h"
 #include "recorder/insn/insn_ranges.h"
+#include "slicer/slicer.h"
 #include "slicer/state_view.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/model.h>
@@ -25,6 +26,7 @@
 struct wanted {
     uint64_t granule;
     wetdbg_time after, before;
+    uint64_t address;
     uint32_t distance;
 };
 
@@ -71,9 +73,10 @@ static int add_wanted(struct work *work, uint64_t address, wetdbg_time after, we
 {
     if (wd_grow(work->wanted, work->wanted_capacity, work->wanted_count + 2))
         return -ENOMEM;
-    work->wanted[work->wanted_count++] = (struct wanted){address >> 3, after, before, distance};
     work->wanted[work->wanted_count++] =
-        (struct wanted){address >> 6 | LINE, after, before, distance};
+        (struct wanted){address >> 3, after, before, address, distance};
+    work->wanted[work->wanted_count++] =
+        (struct wanted){address >> 6 | LINE, after, before, address, distance};
     return 0;
 }
 
@@ -119,7 +122,7 @@ static void thin_out(struct work *work)
 static int find_wanted(struct work *work, const struct wetdbg_slice *slice)
 {
     size_t count;
-    const struct wetdbg_slice_initial *initials = wetdbg_slice_initials(slice, &count);
+    const struct wetdbg_slice_initial *initials = slc_slice_initials_by_user(slice, &count);
     int err = wetdbg_slice_each_instance(slice, NULL, 0, want_instance, work);
 
     for (size_t i = 0; i < count && !err; i++)
@@ -381,8 +384,13 @@ static int add_omissions(struct work *work, const struct psw_side *side, bool is
         return -ENOMEM;
     for (uint32_t n = 0; n < all.count; n++) {
         const struct wanted *wanted = &work->wanted[all.items[n]];
-        omissions->items[omissions->count++] = (struct psw_omission){
-            side->predicate, side->way, wanted->distance, wanted->after, wanted->before, is_near};
+        omissions->items[omissions->count++] = (struct psw_omission){.predicate = side->predicate,
+                                                                     .way = side->way,
+                                                                     .distance = wanted->distance,
+                                                                     .after = wanted->after,
+                                                                     .before = wanted->before,
+                                                                     .address = wanted->address,
+                                                                     .is_near = is_near};
     }
     return 0;
 }

@@ -20,6 +20,7 @@ struct psw_omission {
     uint32_t way;              /* that leads to the store, by index */
     uint32_t distance;         /* of the definition that was used instead */
     wetdbg_time after, before; /* the definition (0: it is initial), the use */
+    uint64_t address;          /* of a byte that was used */
     bool is_near;              /* the store wrote near the byte, and not to it */
 };
 
@@ -30,7 +31,7 @@ struct psw_omissions {
 
 #define PSW_OMISSIONS_EACH 16 /* of each way, the nearest uses */
 
-/* Runs all intervals before the failure once. Memory: 24 bytes for each byte of memory that the
+/* Runs all intervals before the failure once. Memory: 80 bytes for each byte of memory that the
  * slice's instances handed on. */
 int psw_omissions_find(struct wetdbg_candidates *candidates, const struct wetdbg_slice *slice,
                        struct psw_omissions *omissions);

@@ -57,7 +57,8 @@ static int note(void *arg, const struct wetdbg_slice_instance *instance)
 {
     struct gather *gather = arg;
 
-    if (instance->edge != WETDBG_EDGE_CONTROL && instance->edge != WETDBG_EDGE_NONE)
+    if (instance->edge != WETDBG_EDGE_CONTROL && instance->edge != WETDBG_EDGE_IMPLICIT &&
+        instance->edge != WETDBG_EDGE_NONE)
         return 0;
     uint32_t at = gather->count ? *place_of(gather, instance->pc) : 0;
     if (!at)

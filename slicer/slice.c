@@ -13,7 +13,8 @@
 
 const char *wetdbg_edge_name(enum wetdbg_edge edge)
 {
-    static const char *const names[] = {"value", "address", "condition", "control", "criterion"};
+    static const char *const names[] = {"value",   "address",  "condition",
+                                        "control", "implicit", "criterion"};
     return (unsigned)edge < sizeof(names) / sizeof(names[0]) ? names[edge] : "?";
 }
 
@@ -74,6 +75,7 @@ static void slice_free(struct wetdbg_slice *slice)
     free(slice->sorted);
     free(slice->order);
     free(slice->initials);
+    free(slice->initials_by_user);
     free(slice->reached);
     slc_call_bytes_fini(&slice->calls);
     free(slice);
@@ -329,8 +331,9 @@ static int compare_initials(const void *a, const void *b)
     return (x->location > y->location) - (x->location < y->location);
 }
 
-/* Makes one range of bytes side by side, whatever their users; equal places once. */
-static void join_initials(struct wetdbg_slice *slice)
+/* Makes one range of bytes side by side, of the same user or whatever their users; equal places
+ * once. */
+static void join_initials(struct wetdbg_slice *slice, bool keeps_users)
 {
     size_t kept = 0;
 
@@ -340,7 +343,8 @@ static void join_initials(struct wetdbg_slice *slice)
     for (size_t i = 1; i < slice->initial_count; i++) {
         struct wetdbg_slice_initial *last = &slice->initials[kept];
         const struct wetdbg_slice_initial *next = &slice->initials[i];
-        bool is_same = last->location == next->location && last->task == next->task;
+        bool is_same = last->location == next->location && last->task == next->task &&
+                       (!keeps_users || last->user == next->user);
         if (is_same && next->address <= last->address + last->size_bytes) {
             if (next->address + next->size_bytes > last->address + last->size_bytes)
                 last->size_bytes = next->address + next->size_bytes - last->address;
@@ -355,12 +359,31 @@ static void join_initials(struct wetdbg_slice *slice)
     slice->initial_count = kept + 1;
 }
 
+/* A copy of the ranges by their users. */
+static int keep_initials(struct wetdbg_slice *slice)
+{
+    size_t bytes = slice->initial_count * sizeof(*slice->initials);
+
+    if (!bytes || !slice->options.record_parents)
+        return 0;
+    slice->initials_by_user = malloc(bytes);
+    if (!slice->initials_by_user)
+        return -ENOMEM;
+    memcpy(slice->initials_by_user, slice->initials, bytes);
+    slice->initial_by_user_count = slice->initial_count;
+    return 0;
+}
+
 int slc_slice_finish(struct wetdbg_slice *slice)
 {
-    join_initials(slice);
     for (size_t i = 0; i < slice->initial_count; i++)
         if (slice->initials[i].user == SLC_USER_FAULT)
             slice->initials[i].user = slice->fault_time;
+    join_initials(slice, true);
+    int err = keep_initials(slice);
+    if (err)
+        return err;
+    join_initials(slice, false);
     return slc_lines_finish(slice);
 }
 
@@ -375,6 +398,13 @@ const struct wetdbg_slice_line *wetdbg_slice_lines(const struct wetdbg_slice *sl
 {
     *count = slice->counts.lines + slice->counts.functions_without_lines;
     return slice->sorted;
+}
+
+const struct wetdbg_slice_initial *slc_slice_initials_by_user(const struct wetdbg_slice *slice,
+                                                              size_t *count)
+{
+    *count = slice->initial_by_user_count;
+    return slice->initials_by_user;
 }
 
 const struct wetdbg_slice_initial *wetdbg_slice_initials(const struct wetdbg_slice *slice,

@@ -45,6 +45,8 @@ struct wetdbg_slice {
     struct wetdbg_slice_initial *initials;
     size_t initial_count, initial_capacity;
     struct slc_call_bytes calls; /* of calls in it: which of their bytes it is about */
+    struct wetdbg_slice_initial *initials_by_user; /* only with record_parents */
+    size_t initial_by_user_count;
     bool is_forward;
     bool reaches_crash; /* of a forward slice */
     struct wetdbg_slice_reached *reached;

@@ -14,4 +14,9 @@
 int slc_criterion_of_places(struct wetdbg *wet, wetdbg_time time, const struct ins_regset *regs,
                             uint64_t address, uint64_t size_bytes, struct wetdbg_criterion **out);
 
+/* wetdbg_slice_initials() of a slice with record_parents, where bytes side by side that have other
+ * users are apart. */
+const struct wetdbg_slice_initial *slc_slice_initials_by_user(const struct wetdbg_slice *slice,
+                                                              size_t *count);
+
 #endif

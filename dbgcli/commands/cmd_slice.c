@@ -7,6 +7,7 @@
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/origin_place.h"
 #include "dbgcli/commands/slice_against.h"
+#include "dbgcli/commands/slice_implied.h"
 #include "dbgcli/commands/slice_initials.h"
 #include "dbgcli/commands/slice_made.h"
 #include "dbgcli/commands/slice_manner.h"
@@ -28,6 +29,7 @@ static const struct cli_option options[] = {
     {"stats", 0, NULL, "how many instances by kind, module and function, in place of lines"},
     CLI_GRAPH_OPTIONS,
     CLI_AGAINST_OPTIONS,
+    CLI_IMPLIED_OPTIONS,
     {"from-write", 0, NULL,
      "of output, from the call that wrote it; else from its buffer's filling"},
     {"no-exits", 0, NULL, "what decided not to exit, abort or longjmp controls nothing"},
@@ -75,6 +77,7 @@ struct request {
     enum direction direction;
     const char *text; /* the criterion, borrowed */
     bool from_write;
+    const struct cli_args *implied; /* the options of implicit dependences; NULL: none are wanted */
     struct wetdbg_slice_options how;
 };
 
@@ -88,6 +91,7 @@ struct answer {
     struct wetdbg_slice *shown;              /* one of the three */
     struct wetdbg_slice *looks[2];           /* first ones back and ahead, for people; or NULL */
     struct cli_nearness *near;               /* what these tell */
+    struct cli_implied *implied;             /* NULL: not asked for */
     uint64_t unknown_calls;
     double seconds;
 };
@@ -132,6 +136,12 @@ static int parse(const struct cli_args *args, struct request *request)
         return wetdbg_fail(-WETDBG_ERR_USAGE,
                            "slice: both ways there are no distances: --tree, --dot and --svg take "
                            "one direction");
+    int implied = err ? 0
+                      : cli_implied_wanted(args, request->direction == BACKWARD &&
+                                                     request->how.kinds == WETDBG_SLICE_FULL);
+    if (implied < 0)
+        return implied;
+    request->implied = implied ? args : NULL;
     request->how.record_parents =
         (is_linked || cli_args_has(args, "instances") || cli_args_has(args, "stats")) &&
         request->direction != BOTH;
@@ -140,6 +150,7 @@ static int parse(const struct cli_args *args, struct request *request)
 
 static void free_slices(struct answer *answer)
 {
+    cli_implied_free(answer->implied);
     wetdbg_slice_free(answer->looks[0]);
     wetdbg_slice_free(answer->looks[1]);
     cli_nearness_free(answer->near);
@@ -239,7 +250,14 @@ static int make(struct cli_session *session, const struct request *request, stru
 {
     *answer = (struct answer){.direction = request->direction};
     int err = cli_slice_criterion(session, request->text, request->from_write, &answer->criterion);
-    return err ? err : make_slices(session, request, answer);
+    struct request with = *request;
+    if (!err && request->implied) {
+        err = cli_implied_find(session, request->implied, answer->criterion, &with.how,
+                               &answer->implied);
+        if (err)
+            wetdbg_criterion_free(answer->criterion);
+    }
+    return err ? err : make_slices(session, &with, answer);
 }
 
 int cli_slice_to_set(struct cli_session *session, const struct cli_args *args,
@@ -336,6 +354,7 @@ static int print_text(struct cli_slice_view *view, const struct answer *answer,
                 info->written, info->written - info->born.time);
     putc('\n', out->stream);
     print_counts(view->session, answer);
+    cli_implied_print(view->session, answer->implied);
     int err = print_body(view, answer, manner);
     if (!err)
         cli_uncertain_print(view->session, info->time);
@@ -384,6 +403,7 @@ static int print_json(struct cli_slice_view *view, const struct answer *answer,
     cli_json_set(object, "line_count", cli_json_count(counts->lines));
     cli_json_set(object, "unknown_calls", cli_json_count(answer->unknown_calls));
     cli_json_set(object, "seconds", json_real(answer->seconds));
+    cli_implied_to_json(session, answer->implied, object);
     int err = cli_slice_view_to_json(view, object);
     if (!err)
         err = cli_slice_manner_to_json(view, manner, answer->direction != BOTH, object);
@@ -437,6 +457,7 @@ static void remember(struct cli_session *session, const struct request *request,
 {
     cli_slice_remember(session, answer->criterion, &request->how, request->direction == FORWARD,
                        NULL);
+    session->implied = answer->implied;
 }
 
 int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char *format)
@@ -471,6 +492,7 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
     remember(session, &request, &answer);
     view.against = against;
     view.near = answer.near;
+    view.implied = answer.implied;
     err = cli_slice_view_open(&view, answer.shown);
     if (!err)
         err = repl->out->json ? print_json(&view, &answer, &manner)
@@ -481,6 +503,7 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
         session->slice = answer.shown;
         answer.backward = answer.forward = NULL;
     }
+    answer.implied = NULL; /* the session has it */
     free_slices(&answer);
     return err;
 }

@@ -8,6 +8,7 @@
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/origin_place.h"
+#include "dbgcli/commands/slice_implied.h"
 #include "dbgcli/commands/slicing.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/interrupt.h"
@@ -133,7 +134,8 @@ static char *describe_value(struct cli_session *session, const struct wetdbg_sli
     struct wetdbg_state *state;
     char *text = NULL;
     size_t size;
-    if (!hop->parent || (is_byte && !hop->address) || hop->edge == WETDBG_EDGE_CONTROL)
+    if (!hop->parent || (is_byte && !hop->address) || hop->edge == WETDBG_EDGE_CONTROL ||
+        hop->edge == WETDBG_EDGE_IMPLICIT)
         return NULL;
     if (wetdbg_state_open(session->wet, hop->parent, &state) != 0)
         return NULL;
@@ -177,6 +179,14 @@ static void print_hop(struct cli_session *session, size_t number,
     }
     putc('\n', out->stream);
     free(value);
+    const struct wetdbg_implicit *proof =
+        hop->edge == WETDBG_EDGE_IMPLICIT ? cli_implied_of(session->implied, hop->parent, hop->time)
+                                          : NULL;
+    if (!proof)
+        return;
+    fputs("     ", out->stream);
+    cli_implied_print_proof(session, proof);
+    putc('\n', out->stream);
 }
 
 static json_t *json_of_hop(struct cli_session *session, const struct wetdbg_slice_instance *hop)

@@ -11,6 +11,7 @@
 #include "dbgcli/commands/pruning.h"
 #include "dbgcli/commands/rest.h"
 #include "dbgcli/commands/run_facts.h"
+#include "dbgcli/commands/slice_implied.h"
 #include "dbgcli/commands/slice_tree.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/nav/place.h"
@@ -61,6 +62,7 @@ void cli_session_close(struct cli_session *session)
     wetdbg_slice_free(session->slice);
     cli_pruning_free(session->pruning);
     wetdbg_criterion_free(session->criterion);
+    cli_implied_free(session->implied);
     wetdbg_slice_session_free(session->slices);
     cli_moment_close(session->moment);
     free(session->newer_files);

@@ -35,7 +35,8 @@ struct cli_session {
     enum wetdbg_slice_kinds kinds;
     bool no_exits;
     bool is_forward;
-    struct wetdbg_slice *slice; /* with parents, once `why` was asked; else NULL */
+    struct wetdbg_slice *slice;  /* with parents, once `why` was asked; else NULL */
+    struct cli_implied *implied; /* its implicit dependences; commands/slice_implied.h */
     /* Where `list` goes on: a borrowed path of the model and the next line, or NULL. */
     const char *list_file;
     uint32_t list_line;

@@ -111,8 +111,9 @@ int cli_slice_stats_print(struct cli_session *session, const struct wetdbg_slice
     if (has_parents) {
         fputs("by kind of the dependence:\n", session->out->stream);
         for (unsigned e = 0; e < WETDBG_EDGE_NONE; e++)
-            fprintf(session->out->stream, "  %12" PRIu64 "  %s\n", kinds[e],
-                    wetdbg_edge_name((enum wetdbg_edge)e));
+            if (kinds[e] || e != WETDBG_EDGE_IMPLICIT)
+                fprintf(session->out->stream, "  %12" PRIu64 "  %s\n", kinds[e],
+                        wetdbg_edge_name((enum wetdbg_edge)e));
     }
     print_shares(session, slice, true, limit);
     print_shares(session, slice, false, limit);

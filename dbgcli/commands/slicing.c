@@ -8,6 +8,7 @@
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/slice_groups.h"
+#include "dbgcli/commands/slice_implied.h"
 #include "dbgcli/meter.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/screen.h"
@@ -220,6 +221,8 @@ void cli_slice_remember(struct cli_session *session, struct wetdbg_criterion *cr
 {
     wetdbg_slice_free(session->slice);
     wetdbg_criterion_free(session->criterion);
+    cli_implied_free(session->implied);
+    session->implied = NULL;
     session->criterion = criterion;
     session->kinds = how->kinds;
     session->no_exits = how->no_exits;
@@ -232,6 +235,8 @@ int cli_slice_need(struct cli_session *session, enum wetdbg_slice_kinds kinds)
     struct wetdbg_slice_options how = {
         .kinds = kinds, .no_exits = session->no_exits, .record_parents = true};
     struct wetdbg_slice *slice;
+    if (session->implied && kinds == WETDBG_SLICE_FULL)
+        cli_implied_follow(session->implied, &how);
     if (session->slice && kinds == session->kinds)
         return 0;
     int err = cli_slice_run(session, session->criterion, &how, session->is_forward, NULL, &slice);

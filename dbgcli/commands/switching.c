@@ -24,8 +24,7 @@
 
 /* ---- options ---- */
 
-/* "30s", "5m", "1h", or a number of runs. */
-static int parse_budget(const struct cli_args *args, struct wetdbg_search_options *how)
+int cli_budget_parse(const struct cli_args *args, uint64_t *trials, double *seconds)
 {
     const char *text = cli_args_value(args, "budget");
     char *end;
@@ -35,10 +34,11 @@ static int parse_budget(const struct cli_args *args, struct wetdbg_search_option
     double number = strtod(text, &end);
     const char *unit = strchr("smh", *end);
     if (end != text && *end && unit && !end[1] && number > 0 && number < 1e6)
-        how->budget_seconds = number * (*end == 's' ? 1 : *end == 'm' ? 60 : 3600);
-    else if (!cli_number_parse(text, &how->budget_trials) || !how->budget_trials)
+        *seconds = number * (*end == 's' ? 1 : *end == 'm' ? 60 : 3600);
+    else if (!cli_number_parse(text, trials) || !*trials)
         return wetdbg_fail(-WETDBG_ERR_USAGE,
-                           "switch: --budget is a number of runs, or 30s, 5m, 1h, not '%s'", text);
+                           "%s: --budget is a number of runs, or 30s, 5m, 1h, not '%s'", args->name,
+                           text);
     return 0;
 }
 
@@ -60,7 +60,7 @@ static int parse_search(const struct cli_args *args, struct wetdbg_search_option
 {
     *how = (struct wetdbg_search_options){.all = cli_args_has(args, "all"),
                                           .extents = cli_args_has(args, "extents")};
-    int err = parse_budget(args, how);
+    int err = cli_budget_parse(args, &how->budget_trials, &how->budget_seconds);
 
     return err ? err : parse_small(args, "depth", 1, 2, &how->depth);
 }
@@ -113,7 +113,7 @@ int cli_switching_check(const struct cli_args *args, bool is_test)
 
 /* ---- what is right ---- */
 
-static int read_expected(struct cli_switching *self, const char *path)
+int cli_expected_read(const char *path, uint8_t **bytes, size_t *count)
 {
     struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -131,12 +131,11 @@ static int read_expected(struct cli_switching *self, const char *path)
         return wetdbg_fail(-WETDBG_ERR_USAGE, "%s is no file of at most 256 MiB", path);
     }
     size_t size = (size_t)status.st_size;
-    self->expected = cli_malloc(size + 1);
-    while (done < size && (got = read(fd, self->expected + done, size - done)) > 0)
+    *bytes = cli_malloc(size + 1);
+    while (done < size && (got = read(fd, *bytes + done, size - done)) > 0)
         done += (size_t)got;
     int err = got < 0 ? wetdbg_fail_errno("%s", path) : 0;
-    self->right.output = self->expected;
-    self->right.output_size = done;
+    *count = done;
     close(fd);
     return err;
 }
@@ -202,7 +201,8 @@ static int make_trials(struct cli_switching *self)
     if (!err)
         err = parse_jobs(self->args, &self->right.jobs);
     if (!err && expect)
-        err = read_expected(self, expect);
+        err = cli_expected_read(expect, &self->expected, &self->right.output_size);
+    self->right.output = self->expected;
     if (!err && self->harness)
         err = look_at_test(self);
     if (!err && !session->switcher)

@@ -77,6 +77,14 @@ struct cli_switching {
  * `is_test`: none of them has to say what is right. */
 int cli_switching_check(const struct cli_args *args, bool is_test);
 
+/* --budget: "30s", "5m", "1h", or a number of runs; leaves both alone if it is not given.
+ * -WETDBG_ERR_USAGE, explained. */
+int cli_budget_parse(const struct cli_args *args, uint64_t *trials, double *seconds);
+
+/* Reads a file with the right output; *bytes is to be freed, also after an error, and 0 before.
+ * -WETDBG_ERR_USAGE for what is no file of a reasonable size, -errno. */
+int cli_expected_read(const char *path, uint8_t **bytes, size_t *count);
+
 /* Searches in the session's run, whose file is `wet_path`, and prints what was found; in JSON an
  * object for each finding and a last one, or one for all (`is_one`). `harness`: the test of which
  * it is a process, or NULL. 0 found, 1 none, 125 none, and

@@ -281,6 +281,10 @@ int wetdbg_controllers_no_exits(struct wetdbg_model *model, uint64_t pc,
  * that contains pc; 0 for the virtual exit of the function. */
 int wetdbg_ipdom(struct wetdbg_model *model, uint64_t pc, uint64_t *ipdom_pc);
 
+/* The same as wetdbg_controllers_no_exits() takes it: where the ways of a branch come together, if
+ * none of them ends the program. */
+int wetdbg_ipdom_no_exits(struct wetdbg_model *model, uint64_t pc, uint64_t *ipdom_pc);
+
 /* ---- Machine state ---------------------------------------------------------------------- */
 
 /* Registers by DWARF number: rax 0, rdx 1, rcx 2, rbx 3, rsi 4, rdi 5, rbp 6, rsp 7, r8..r15 8..15,

@@ -9,6 +9,8 @@
  *   address    it computed a base or index register of a memory operand that was read or written
  *   condition  it computed flags or a mask that chose (cmov, setcc, adc, jcc, masked moves)
  *   control    it is the branch (or the call that made the stack frame) that let the user run
+ *   implicit   the user would have had another value, had that branch gone another way: nothing in
+ *              the run tells so, only whoever asks for the slice (options.implicit)
  * The *distance* of an instance is the number of edges of a shortest path from the criterion.
  *
  * The edges, exactly:
@@ -237,10 +239,11 @@ enum wetdbg_edge {
     WETDBG_EDGE_ADDRESS,
     WETDBG_EDGE_CONDITION,
     WETDBG_EDGE_CONTROL,
-    WETDBG_EDGE_NONE, /* the criterion itself */
+    WETDBG_EDGE_IMPLICIT, /* struct wetdbg_implicit_edge */
+    WETDBG_EDGE_NONE,     /* the criterion itself */
 };
 
-/* "value", "address", "condition", "control", "criterion" */
+/* "value", "address", "condition", "control", "implicit", "criterion" */
 const char *wetdbg_edge_name(enum wetdbg_edge edge);
 
 /*
@@ -281,8 +284,20 @@ int wetdbg_slice_session_new(struct wetdbg *wet,
                              struct wetdbg_slice_session **out); /* 0 or -ENOMEM */
 void wetdbg_slice_session_free(struct wetdbg_slice_session *session);
 
+/*
+ * A dependence that no instruction of the run made: the instance at `use` depends on the
+ * predicate's instance at `predicate`, which came earlier (<wetdbg/implicit.h> finds such).
+ */
+struct wetdbg_implicit_edge {
+    wetdbg_time use, predicate;
+};
+
 struct wetdbg_slice_options {
     enum wetdbg_slice_kinds kinds;
+    /* Of backward slices: edges that are followed besides, where `use` is in the slice. Borrowed
+     * for the call. */
+    const struct wetdbg_implicit_edge *implicit;
+    size_t implicit_count;
     struct wetdbg_slice_session *session; /* of the same wet; NULL: nothing is kept */
     /* Keeps distance and best parent of each instance (32 bytes each): for wetdbg_slice_path() and
      * for distances and users everywhere. Some three times slower. */

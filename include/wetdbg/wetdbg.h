@@ -25,6 +25,8 @@
  *   candidates.h  predicate switching: where a run might have gone on otherwise, and what to try
  *                 first
  *   switch_search.h  the search for critical predicates, over whatever runs the switched programs
+ *   implicit.h    what went wrong because something did not run: slices with dependences that
+ *                 switched runs have proven
  *   delta.h       delta debugging: what of a difference makes a failure
  *   delta_program.h  the same of the inputs of a program, which it runs
  *   delta_record.h   what was found, recorded
@@ -47,6 +49,7 @@
 #include <wetdbg/delta_record.h>
 #include <wetdbg/errors.h>
 #include <wetdbg/files.h>
+#include <wetdbg/implicit.h>
 #include <wetdbg/model.h>
 #include <wetdbg/origin.h>
 #include <wetdbg/own_file.h>

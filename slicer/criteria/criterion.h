@@ -43,6 +43,10 @@ struct slc_seed {
     size_t place_count;
     wetdbg_time maker; /* the call that put the bytes of `places` there just before `time`; or 0 */
     struct slc_passed_bytes passed; /* size 0: none */
+    /* Not of a criterion, but of a predicate on which these depend implicitly, all at `time`: it
+     * counts if one of their uses is in the slice. Borrowed. */
+    const struct wetdbg_implicit_edge *implicit;
+    size_t implicit_count;
 };
 
 struct wetdbg_criterion {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "common/clock.h"
+#include "slicer/scan/implied.h"
 #include "slicer/scan/loader.h"
 #include "slicer/scan/stretch.h"
 #include "slicer/slice_session.h"
@@ -88,20 +89,27 @@ int wetdbg_slice_backward(struct wetdbg *wet, const struct wetdbg_criterion *cri
                           const struct wetdbg_slice_options *options, struct wetdbg_slice **out)
 {
     struct slc_arrival arrival = {.is_fit = false};
-    struct slc_scan scan = {.wet = wet, .criterion = criterion, .arrival = &arrival};
+    struct slc_implicit implicit;
+    struct slc_scan scan = {.wet = wet, .criterion = &implicit.criterion, .arrival = &arrival};
     double began = wd_seconds();
 
     if (criterion->seed_count == 0)
         return wetdbg_fail(-EINVAL, "the criterion names nothing");
-    scan.slice = slc_slice_new(wet, options);
-    if (!scan.slice)
-        return -ENOMEM;
+    int err = slc_implicit_init(&implicit, criterion, options);
+    if (!err && !(scan.slice = slc_slice_new(wet, options)))
+        err = -ENOMEM;
+    if (err) {
+        slc_implicit_fini(&implicit);
+        return err;
+    }
+    scan.slice->options.implicit = NULL;
+    scan.slice->options.implicit_count = 0;
     scan.code = scan.slice->code;
     set_kinds(&scan, options->kinds);
     scan.follows_loader =
         options->loader || slc_code_is_loader(scan.code, wetdbg_criterion_get_info(criterion)->pc);
     const struct slc_refusals *known = &scan.slice->session->refusals[scan.follows_loader];
-    int err = slc_bypass_know(&scan.bypass, known->pops, known->count);
+    err = slc_bypass_know(&scan.bypass, known->pops, known->count);
     if (!err && scan.tracks_frames)
         err = slc_session_tell_jumps(scan.slice->session);
     if (!err)
@@ -110,6 +118,7 @@ int wetdbg_slice_backward(struct wetdbg *wet, const struct wetdbg_criterion *cri
         err = slc_slice_finish(scan.slice);
     slc_bypass_fini(&scan.bypass);
     slc_arrival_free(&arrival);
+    slc_implicit_fini(&implicit);
     free(scan.hits.runs);
     if (err) {
         wetdbg_slice_free(scan.slice);

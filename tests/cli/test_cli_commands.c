@@ -448,6 +448,13 @@ static void slice_shows_lines_then_what_has_none(void **state)
         {"slice crash --data --thin", 2,
          "slice: --data, --control and --thin exclude each other\n"},
         {"slice crash --limit x", 2, "slice: option '--limit' needs a number, not 'x'\n"},
+        {"slice crash --budget 5", 2, "slice: --budget and --expect are for --implicit\n"},
+        {"slice crash --implicit --budget 5d", 2,
+         "slice: --budget is a number of runs, or 30s, 5m, 1h, not '5d'\n"},
+        {"slice crash --implicit --thin", 2,
+         "slice: --implicit is for backward slices of all dependences\n"},
+        {"slice both crash --implicit", 2,
+         "slice: --implicit is for backward slices of all dependences\n"},
     };
     check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
     struct cli_prompt *f = *state;
@@ -969,6 +976,27 @@ static json_t *answer_in_json(struct cli_prompt *f, const char *line)
     return object;
 }
 
+static void implicit_dependences_are_told(void **state)
+{
+    static const char *const texts[] = {
+        "implicit dependences: 1, of 3 switched runs 1 proved some, 1 refuted, 1 unresolved "
+        "(1: fork: not modelled); 1 left untried, --budget allows more",
+        "implicit: main.c:10#2 switched, the use at main.c:11", " gets another value: 9, not 1\n"};
+    struct cli_prompt *f = *state;
+    assert_int_equal(cli_prompt_execute(f, "slice crash --implicit --budget 3"), 0);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        if (!strstr(f->said.answer, texts[i]))
+            fail_msg("there is no '%s' in:\n%s", texts[i], f->said.answer);
+    json_t *object = answer_in_json(f, "slice crash --implicit");
+    json_t *implicit = json_object_get(object, "implicit");
+    json_t *edge = json_array_get(json_object_get(implicit, "edges"), 0);
+    assert_int_equal(json_integer_value(json_object_get(implicit, "left")), 0);
+    assert_string_equal(json_string_value(json_object_get(edge, "effect")), "value");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(edge, "use"), "time")),
+                     900);
+    json_decref(object);
+}
+
 static void json_names_thread_and_uncertain_events(void **state)
 {
     static const char *const lines[] = {"goto crash",  "backtrace",      "frame",      "print x",
@@ -1115,6 +1143,7 @@ int main(void)
         CASE(instances_and_output_can_be_limited),
         CASE(info_subjects_are_found_by_prefix),
         CASE(slice_shows_lines_then_what_has_none),
+        CASE(implicit_dependences_are_told),
         CASE(switched_runs_say_how_they_end),
         CASE(slices_with_names_are_put_together),
         CASE(more_goes_on_with_the_lines_of_the_last_slice),

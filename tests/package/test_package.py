@@ -21,6 +21,7 @@ usr/include/wetdbg/delta_program.h
 usr/include/wetdbg/delta_record.h
 usr/include/wetdbg/errors.h
 usr/include/wetdbg/files.h
+usr/include/wetdbg/implicit.h
 usr/include/wetdbg/model.h
 usr/include/wetdbg/origin.h
 usr/include/wetdbg/own_file.h

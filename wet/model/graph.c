@@ -485,21 +485,31 @@ const struct wetdbg_block *wetdbg_graph_block(const struct wetdbg_graph *graph, 
     return index < graph->block_count ? &graph->blocks[index] : NULL;
 }
 
+/* The block of an instruction, and who controls what in its function. */
+static int control_at(struct wetdbg_model *model, uint64_t pc, enum mdl_control_form form,
+                      struct wetdbg_graph **graph, uint32_t *block, struct mdl_control **control)
+{
+    int result = locate(model, pc, graph, block);
+
+    if (result < 0)
+        return result;
+    *control = &(*graph)->control[form];
+    result = make_control(*graph, form, *control);
+    if (result < 0)
+        control_clear(*control);
+    return result;
+}
+
 static int controllers_of(struct wetdbg_model *model, uint64_t pc, enum mdl_control_form form,
                           const uint64_t **branch_pcs, size_t *count)
 {
     struct wetdbg_graph *graph;
+    struct mdl_control *control;
     uint32_t block;
-    int result = locate(model, pc, &graph, &block);
+    int result = control_at(model, pc, form, &graph, &block, &control);
 
     if (result < 0)
         return result;
-    struct mdl_control *control = &graph->control[form];
-    result = make_control(graph, form, control);
-    if (result < 0) {
-        control_clear(control);
-        return result;
-    }
     *branch_pcs = control->controller_pcs + control->controller_first[block];
     *count = control->controller_first[block + 1] - control->controller_first[block];
     return 0;
@@ -517,17 +527,29 @@ int wetdbg_controllers_no_exits(struct wetdbg_model *model, uint64_t pc,
     return controllers_of(model, pc, MDL_CONTROL_NO_EXITS, branch_pcs, count);
 }
 
-int wetdbg_ipdom(struct wetdbg_model *model, uint64_t pc, uint64_t *ipdom_pc)
+static int ipdom_of(struct wetdbg_model *model, uint64_t pc, enum mdl_control_form form,
+                    uint64_t *ipdom_pc)
 {
     struct wetdbg_graph *graph;
+    struct mdl_control *control;
     uint32_t block;
-    int result = locate(model, pc, &graph, &block);
+    int result = control_at(model, pc, form, &graph, &block, &control);
 
     if (result < 0)
         return result;
-    block = graph->blocks[block].ipdom;
-    *ipdom_pc = block == WETDBG_BLOCK_EXIT ? 0 : graph->blocks[block].start;
+    block = control->postdom.ipdom[block];
+    *ipdom_pc = block == MDL_NODE_EXIT ? 0 : graph->blocks[block].start;
     return 0;
+}
+
+int wetdbg_ipdom(struct wetdbg_model *model, uint64_t pc, uint64_t *ipdom_pc)
+{
+    return ipdom_of(model, pc, MDL_CONTROL_EXITS, ipdom_pc);
+}
+
+int wetdbg_ipdom_no_exits(struct wetdbg_model *model, uint64_t pc, uint64_t *ipdom_pc)
+{
+    return ipdom_of(model, pc, MDL_CONTROL_NO_EXITS, ipdom_pc);
 }
 
 /* ---- What the run shows ------------------------------------------------------------------ */

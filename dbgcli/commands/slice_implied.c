@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/commands/slice_implied.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dbgcli/alloc.h"
+#include "dbgcli/commands/slicing.h"
+#include "dbgcli/commands/switching.h"
+#include "dbgcli/interrupt.h"
+#include "dbgcli/nav/place.h"
+#include <wetdbg/errors.h>
+
+#define BUDGET 200 /* switched runs, unless somebody says something else */
+
+/* ---- finding them ---- */
+
+int cli_implied_wanted(const struct cli_args *args, bool is_full)
+{
+    bool is_wanted = cli_args_has(args, "implicit");
+    uint64_t trials = 0;
+    double seconds = 0;
+
+    if (!is_wanted && (cli_args_has(args, "budget") || cli_args_has(args, "expect")))
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "%s: --budget and --expect are for --implicit",
+                           args->name);
+    if (is_wanted && !is_full)
+        return wetdbg_fail(-WETDBG_ERR_USAGE,
+                           "%s: --implicit is for backward slices of all dependences", args->name);
+    int err = cli_budget_parse(args, &trials, &seconds);
+    return err ? err : is_wanted;
+}
+
+struct search {
+    struct wetdbg_implicit_options how;
+    struct cli_progress progress;
+    uint8_t *expected;
+};
+
+static void on_progress(void *arg, const struct wetdbg_implicit_progress *now)
+{
+    struct search *search = arg;
+    char text[96];
+
+    snprintf(text, sizeof(text), "%" PRIu64 " switched runs, %" PRIu64 " implicit dependences",
+             now->tried, now->found);
+    cli_progress_say(&search->progress, text);
+}
+
+static int prepare(struct cli_session *session, const struct cli_args *args, struct search *search)
+{
+    const char *expect = cli_args_value(args, "expect");
+    struct wetdbg_implicit_options *how = &search->how;
+    int err = cli_budget_parse(args, &how->budget_trials, &how->budget_seconds);
+
+    if (!how->budget_trials && how->budget_seconds <= 0)
+        how->budget_trials = BUDGET;
+    if (!err && expect)
+        err = cli_expected_read(expect, &search->expected, &how->expected_size);
+    how->expected = search->expected;
+    how->session = session->slices;
+    how->interrupted = cli_interrupt_flag();
+    how->progress = on_progress;
+    how->arg = search;
+    if (!err && !session->switcher)
+        err = wetdbg_switcher_open(session->wet, &session->switcher);
+    return err;
+}
+
+static int find(struct cli_session *session, const struct cli_args *args,
+                const struct wetdbg_criterion *criterion, bool no_exits,
+                struct wetdbg_implicit_result *found)
+{
+    struct search search = {.how.no_exits = no_exits};
+    int err = prepare(session, args, &search);
+
+    cli_progress_begin(&search.progress, stderr);
+    if (!err)
+        err = wetdbg_implicit_find(session->wet, session->switcher, criterion, &search.how, found);
+    cli_progress_end(&search.progress);
+    free(search.expected);
+    if (err < 0 && err != -WETDBG_ERR_USAGE && err != -WETDBG_ERR_NOT_FOUND) {
+        wetdbg_switcher_close(session->switcher); /* it may stand anywhere */
+        session->switcher = NULL;
+    }
+    return err;
+}
+
+int cli_implied_find(struct cli_session *session, const struct cli_args *args,
+                     const struct wetdbg_criterion *criterion, struct wetdbg_slice_options *how,
+                     struct cli_implied **out)
+{
+    struct cli_implied *implied = cli_realloc(NULL, 1, sizeof(*implied));
+    struct wetdbg_slice_options plain = *how;
+
+    *implied = (struct cli_implied){.plain = NULL};
+    plain.record_parents = false;
+    int err = find(session, args, criterion, how->no_exits, &implied->found);
+    if (!err && implied->found.count)
+        err = cli_slice_run(session, criterion, &plain, false, NULL, &implied->plain);
+    if (err) {
+        cli_implied_free(implied);
+        return err;
+    }
+    cli_implied_follow(implied, how);
+    *out = implied;
+    return 0;
+}
+
+void cli_implied_follow(const struct cli_implied *implied, struct wetdbg_slice_options *how)
+{
+    how->implicit = implied->found.edges;
+    how->implicit_count = implied->found.count;
+}
+
+void cli_implied_free(struct cli_implied *implied)
+{
+    if (!implied)
+        return;
+    wetdbg_implicit_result_fini(&implied->found);
+    wetdbg_slice_free(implied->plain);
+    free(implied);
+}
+
+/* ---- what they are about ---- */
+
+bool cli_implied_has_line(const struct cli_implied *implied, const struct wetdbg_slice_line *line)
+{
+    size_t count = 0;
+    const struct wetdbg_slice_line *lines =
+        implied && implied->plain ? wetdbg_slice_lines(implied->plain, &count) : NULL;
+    bool is_plain = !count;
+
+    for (size_t i = 0; i < count && !is_plain; i++)
+        is_plain = line->file ? lines[i].file == line->file && lines[i].line == line->line
+                              : !lines[i].file && strcmp(lines[i].function, line->function) == 0;
+    return !is_plain;
+}
+
+const struct wetdbg_implicit *cli_implied_of(const struct cli_implied *implied, wetdbg_time use,
+                                             wetdbg_time predicate)
+{
+    for (size_t i = 0; implied && i < implied->found.count; i++) {
+        const struct wetdbg_implicit *item = &implied->found.items[i];
+        if (item->edge.use == use && item->edge.predicate == predicate)
+            return item;
+    }
+    return NULL;
+}
+
+static int count_one(void *arg, wetdbg_time time, uint64_t pc)
+{
+    (void)time;
+    (void)pc;
+    ++*(uint64_t *)arg;
+    return 0;
+}
+
+/* How often a breakpoint on the line of an instance was hit by then; 0: that cannot be said. */
+static uint64_t count_hits(struct cli_session *session, const struct cli_place *place,
+                           wetdbg_time time)
+{
+    uint64_t *pcs = NULL, hits = 0;
+    size_t count = 0;
+
+    if (!place->file)
+        return 0;
+    char *text = cli_asprintf("%s:%" PRIu32, place->file, place->line);
+    int err = cli_line_pcs(session->model, text, &pcs, &count);
+    if (!err)
+        err = wetdbg_each_instance(session->wet, pcs, count, session->info->first_time, time,
+                                   count_one, &hits);
+    free(pcs);
+    free(text);
+    return err ? 0 : hits;
+}
+
+/* As a little-endian number; to be freed. */
+static char *value_text(const uint8_t *bytes, uint64_t size)
+{
+    uint64_t first = size;
+
+    while (first > 1 && !bytes[first - 1])
+        first--;
+    if (first == 1 && bytes[0] < 10)
+        return cli_asprintf("%u", bytes[0]);
+    char *text = cli_asprintf("0x%x", bytes[first - 1]);
+    for (uint64_t i = first - 1; i-- > 0;) {
+        char *longer = cli_asprintf("%s%02x", text, bytes[i]);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+/* ---- text ---- */
+
+void cli_implied_print_proof(struct cli_session *session, const struct wetdbg_implicit *proof)
+{
+    struct cli_out *out = session->out;
+    struct cli_place switched, use;
+
+    cli_place_of_pc(session, proof->proof.pc, &switched);
+    cli_place_of_pc(session, proof->use_pc, &use);
+    uint64_t hits = count_hits(session, &use, proof->edge.use);
+    fputs("implicit: ", out->stream);
+    cli_place_print(out, &switched);
+    fprintf(out->stream, "#%" PRIu64 " switched, the use at ", proof->proof.instance);
+    cli_place_print(out, &use);
+    if (hits)
+        fprintf(out->stream, "#%" PRIu64, hits);
+    if (proof->effect == WETDBG_IMPLICIT_MISSING) {
+        fputs(" does not happen", out->stream);
+    } else {
+        char *is = value_text(proof->is, proof->size), *was = value_text(proof->was, proof->size);
+        fprintf(out->stream, " gets another value: %s, not %s", is, was);
+        free(is);
+        free(was);
+    }
+    if (proof->is_strong)
+        fputs(" (and the output is right)", out->stream);
+}
+
+static void print_reasons(const struct cli_session *session,
+                          const struct wetdbg_implicit_result *found)
+{
+    FILE *to = session->out->stream;
+
+    for (size_t i = 0; i < found->reason_count; i++) {
+        fprintf(to, "%s%" PRIu64 ": ", i ? "; " : "", found->reasons[i].count);
+        cli_out_text(session->out, found->reasons[i].text);
+    }
+}
+
+void cli_implied_print(struct cli_session *session, const struct cli_implied *implied)
+{
+    FILE *to = session->out->stream;
+
+    if (!implied)
+        return;
+    const struct wetdbg_implicit_result *found = &implied->found;
+    fprintf(to,
+            "implicit dependences: %zu, of %" PRIu64 " switched runs %" PRIu64
+            " proved some, %" PRIu64 " refuted, %" PRIu64 " unresolved",
+            found->count, found->tried, found->proving, found->refuted, found->unresolved);
+    if (found->unresolved) {
+        fputs(" (", to);
+        print_reasons(session, found);
+        putc(')', to);
+    }
+    if (found->left)
+        fprintf(to, "; %" PRIu64 " left untried%s", found->left,
+                found->is_interrupted ? " (interrupted)" : ", --budget allows more");
+    fprintf(to, " (%.2f s)\n", found->seconds);
+    for (size_t i = 0; i < found->count && !cli_out_is_gone(session->out); i++) {
+        cli_implied_print_proof(session, &found->items[i]);
+        putc('\n', to);
+    }
+}
+
+/* ---- JSON ---- */
+
+static json_t *json_of_item(struct cli_session *session, const struct wetdbg_implicit *item)
+{
+    json_t *row = json_object(), *use = json_object(), *predicate = json_object();
+    struct cli_place place;
+
+    cli_place_of_pc(session, item->proof.pc, &place);
+    cli_json_set(predicate, "time", cli_json_count(item->edge.predicate));
+    cli_json_set(predicate, "instance", cli_json_count(item->proof.instance));
+    cli_place_to_json(predicate, &place);
+    cli_place_of_pc(session, item->use_pc, &place);
+    cli_json_set(use, "time", cli_json_count(item->edge.use));
+    cli_json_set(use, "address", cli_json_address(item->address));
+    cli_place_to_json(use, &place);
+    cli_json_set(row, "switched", predicate);
+    cli_json_set(row, "use", use);
+    bool is_value = item->effect == WETDBG_IMPLICIT_VALUE;
+    cli_json_set(row, "effect", cli_json_text(is_value ? "value" : "missing"));
+    char *was = value_text(item->was, item->size), *is = value_text(item->is, item->size);
+    cli_json_set(row, "was", cli_json_text(was));
+    cli_json_set(row, "is", cli_json_text(is_value ? is : NULL));
+    free(was);
+    free(is);
+    cli_json_set(row, "strong", json_boolean(item->is_strong));
+    cli_json_set(row, "round", json_integer(item->round));
+    return row;
+}
+
+void cli_implied_to_json(struct cli_session *session, const struct cli_implied *implied,
+                         json_t *object)
+{
+    json_t *all = json_object(), *list = json_array(), *reasons = json_array();
+
+    if (!implied) {
+        json_decref(all);
+        json_decref(list);
+        json_decref(reasons);
+        return;
+    }
+    const struct wetdbg_implicit_result *found = &implied->found;
+    for (size_t i = 0; i < found->count; i++)
+        cli_json_append(list, json_of_item(session, &found->items[i]));
+    for (size_t i = 0; i < found->reason_count; i++) {
+        json_t *row = json_object();
+        cli_json_set(row, "reason", cli_json_text(found->reasons[i].text));
+        cli_json_set(row, "count", cli_json_count(found->reasons[i].count));
+        cli_json_append(reasons, row);
+    }
+    cli_json_set(all, "edges", list);
+    cli_json_set(all, "tried", cli_json_count(found->tried));
+    cli_json_set(all, "proving", cli_json_count(found->proving));
+    cli_json_set(all, "refuted", cli_json_count(found->refuted));
+    cli_json_set(all, "unresolved", cli_json_count(found->unresolved));
+    cli_json_set(all, "reasons", reasons);
+    cli_json_set(all, "left", cli_json_count(found->left));
+    cli_json_set(all, "interrupted", json_boolean(found->is_interrupted));
+    cli_json_set(all, "seconds", json_real(found->seconds));
+    cli_json_set(object, "implicit", all);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "predicate_switch/asked.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/array.h"
+#include "common/bisect.h"
+
+struct finder {
+    struct wetdbg_candidates *candidates;
+    const struct wetdbg_slice *slice;
+    const struct psw_omissions *omissions;
+    const struct wetdbg_set *unsure;
+    struct psw_asked_list *list;
+    uint8_t *left; /* by omission: instances that it may still have asked */
+};
+
+/* The first omission of a predicate. */
+static size_t first_of(const struct psw_omissions *omissions, uint32_t predicate)
+{
+    return wd_bisect(0, omissions->count, i, omissions->items[i].predicate < predicate);
+}
+
+static bool concerns(const struct psw_omission *omission, wetdbg_time time)
+{
+    return omission->after < time && time < omission->before;
+}
+
+static int ask(struct finder *finder, const struct psw_omission *omission, wetdbg_time time)
+{
+    struct psw_asked_list *list = finder->list;
+
+    if (wd_grow(list->items, list->capacity, list->count + 1))
+        return -ENOMEM;
+    list->items[list->count++] =
+        (struct psw_asked){.time = time,
+                           .predicate = omission->predicate,
+                           .way = omission->way,
+                           .distance = omission->distance,
+                           .is_near = omission->is_near,
+                           .is_sure = finder->unsure && omission->after &&
+                                      !wetdbg_set_contains_time(finder->unsure, omission->after)};
+    return 0;
+}
+
+/* What is in the slice already needs no proof. */
+static int meet(struct finder *finder, const struct psw_instance *item, wetdbg_time time)
+{
+    const struct psw_omissions *omissions = finder->omissions;
+    int err = 0;
+
+    if (item->way == PSW_NONE || wetdbg_slice_contains_time(finder->slice, time))
+        return 0;
+    for (size_t i = first_of(omissions, item->predicate);
+         i < omissions->count && omissions->items[i].predicate == item->predicate && !err; i++) {
+        const struct psw_omission *omission = &omissions->items[i];
+        if (!finder->left[i] || !concerns(omission, time) || item->way == omission->way)
+            continue;
+        finder->left[i]--;
+        err = ask(finder, omission, time);
+    }
+    return err;
+}
+
+static int go_back(struct finder *finder)
+{
+    struct wetdbg_candidates *candidates = finder->candidates;
+    uint64_t k = wetdbg_interval_at(candidates->wet, candidates->options.until) + 1;
+    const struct psw_list *list;
+    int err = 0;
+
+    while (k-- > 0 && !err) {
+        if (!psw_has_instances(&candidates->predicates, k))
+            continue;
+        err = psw_instances_of(&candidates->instances, k, &list);
+        for (size_t i = err ? 0 : list->count; i-- > 0 && !err;) {
+            wetdbg_time time = list->first_time + list->items[i].time_off;
+            if (time < candidates->options.until)
+                err = meet(finder, &list->items[i], time);
+        }
+    }
+    return err;
+}
+
+/* First exact stores, then near ones; of these the least confident, the nearest, the latest. */
+static int by_order(const void *a, const void *b)
+{
+    const struct psw_asked *x = a, *y = b;
+
+    if (x->is_near != y->is_near)
+        return x->is_near ? 1 : -1;
+    if (x->is_sure != y->is_sure)
+        return x->is_sure ? 1 : -1;
+    if (x->distance != y->distance)
+        return x->distance < y->distance ? -1 : 1;
+    if (x->time != y->time)
+        return x->time > y->time ? -1 : 1;
+    return x->way < y->way ? -1 : x->way > y->way;
+}
+
+static int by_switch(const void *a, const void *b)
+{
+    const struct psw_asked *x = a, *y = b;
+
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    if (x->way != y->way)
+        return x->way < y->way ? -1 : 1;
+    return by_order(a, b);
+}
+
+/* Of each switch the best reason is enough. */
+static void sort(struct psw_asked_list *list)
+{
+    size_t kept = 0;
+
+    if (!list->count)
+        return;
+    qsort(list->items, list->count, sizeof(*list->items), by_switch);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct psw_asked *item = &list->items[i], *last = &list->items[kept - !!kept];
+        if (!kept || last->time != item->time || last->way != item->way)
+            list->items[kept++] = *item;
+    }
+    list->count = kept;
+    qsort(list->items, list->count, sizeof(*list->items), by_order);
+}
+
+int psw_asked_find(struct wetdbg_candidates *candidates, const struct wetdbg_slice *slice,
+                   const struct psw_omissions *omissions, const struct wetdbg_set *unsure,
+                   struct psw_asked_list *list)
+{
+    struct finder finder = {candidates, slice, omissions, unsure, list, NULL};
+
+    finder.left = malloc(omissions->count + 1);
+    if (!finder.left)
+        return -ENOMEM;
+    for (size_t i = 0; i < omissions->count; i++)
+        finder.left[i] = PSW_ASKED_EACH;
+    int err = go_back(&finder);
+    free(finder.left);
+    if (!err)
+        sort(list);
+    return err;
+}
+
+/* ---- uses ---- */
+
+static int by_time(const void *a, const void *b)
+{
+    const struct psw_use *x = a, *y = b;
+
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+int psw_asked_uses(const struct psw_asked *asked, const struct psw_omissions *omissions,
+                   struct psw_uses *uses)
+{
+    size_t kept = 0;
+
+    uses->count = 0;
+    for (size_t i = first_of(omissions, asked->predicate);
+         i < omissions->count && omissions->items[i].predicate == asked->predicate; i++) {
+        const struct psw_omission *omission = &omissions->items[i];
+        if (omission->way != asked->way || !concerns(omission, asked->time))
+            continue;
+        if (wd_grow(uses->items, uses->capacity, uses->count + 1))
+            return -ENOMEM;
+        uses->items[uses->count++] = (struct psw_use){omission->before, omission->address};
+    }
+    if (uses->count)
+        qsort(uses->items, uses->count, sizeof(*uses->items), by_time);
+    for (size_t i = 0; i < uses->count; i++)
+        if (!kept || by_time(&uses->items[kept - 1], &uses->items[i]) != 0)
+            uses->items[kept++] = uses->items[i];
+    uses->count = kept;
+    return 0;
+}

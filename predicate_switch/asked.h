@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which switches to try for implicit dependences: predicates' instances outside of a slice on which
+ * its uses depend potentially (potential.h), and for each of them the uses that it concerns.
+ */
+#ifndef PREDICATE_SWITCH_ASKED_H
+#define PREDICATE_SWITCH_ASKED_H
+
+#include "predicate_switch/potential.h"
+
+/* A switch to be tried. */
+struct psw_asked {
+    wetdbg_time time; /* of the predicate's instance */
+    uint32_t predicate;
+    uint32_t way; /* that it should go, by index */
+    uint32_t distance;
+    bool is_near,
+        is_sure; /* tried after others: see struct psw_omission; confidence has pruned it */
+};
+
+struct psw_asked_list {
+    struct psw_asked *items; /* what to try first comes first */
+    size_t count, capacity;
+};
+
+/* A use, by its time, and a byte that it read. */
+struct psw_use {
+    wetdbg_time time;
+    uint64_t address;
+};
+
+struct psw_uses {
+    struct psw_use *items; /* by time */
+    size_t count, capacity;
+};
+
+#define PSW_ASKED_EACH 3 /* instances of a predicate for a use, the latest before it */
+
+/* Those of a slice's omissions; `unsure` may be NULL. Goes back over the run once. 0, -ENOMEM or
+ * errors of running intervals. */
+int psw_asked_find(struct wetdbg_candidates *candidates, const struct wetdbg_slice *slice,
+                   const struct psw_omissions *omissions, const struct wetdbg_set *unsure,
+                   struct psw_asked_list *list);
+
+/* The uses that a switch might concern, each once. 0 or -ENOMEM. */
+int psw_asked_uses(const struct psw_asked *asked, const struct psw_omissions *omissions,
+                   struct psw_uses *uses);
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * <wetdbg/implicit.h>: rounds. A round slices, with all edges that are known, finds which switches
+ * to try, and tries them in small batches by time until one proves something new; then what the
+ * predicate depends on is in the slice too, and the next round begins.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "common/clock.h"
+#include "predicate_switch/asked.h"
+#include "predicate_switch/proof.h"
+#include "predicate_switch/switcher.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/implicit.h>
+
+#define BATCH 8 /* switches that are tried before the next slice, in the order of their times */
+
+struct tried {
+    wetdbg_time time;
+    uint32_t way;
+};
+
+struct work {
+    struct wetdbg *wet;
+    const struct wetdbg_criterion *criterion;
+    const struct wetdbg_implicit_options *options;
+    struct wetdbg_implicit_result *result;
+    struct wetdbg_candidates *candidates;
+    struct psw_proving proving;
+    struct tried *tried;
+    size_t tried_count, tried_capacity;
+    size_t item_capacity, edge_capacity;
+    double began;
+    /* Of the round: */
+    struct wetdbg_slice *slice;
+    struct psw_omissions omissions;
+    struct psw_asked_list list;
+    struct psw_uses uses;
+};
+
+/* ---- ends ---- */
+
+static bool is_interrupted(const struct work *work)
+{
+    return work->options->interrupted && *work->options->interrupted;
+}
+
+static bool is_over(const struct work *work)
+{
+    const struct wetdbg_implicit_options *options = work->options;
+
+    return is_interrupted(work) ||
+           (options->budget_trials && work->result->tried >= options->budget_trials) ||
+           (options->budget_seconds > 0 && wd_seconds() - work->began >= options->budget_seconds);
+}
+
+static bool is_unwanted(void *arg)
+{
+    return is_interrupted(arg);
+}
+
+static void tell(struct work *work)
+{
+    const struct wetdbg_implicit_progress progress = {work->result->tried, work->result->count,
+                                                      wd_seconds() - work->began};
+
+    if (work->options->progress)
+        work->options->progress(work->options->arg, &progress);
+}
+
+/* ---- what came of a switch ---- */
+
+static int note_reason(struct wetdbg_implicit_result *result, const char *text)
+{
+    struct wetdbg_implicit_reason *reasons = result->reasons;
+    size_t i = 0;
+
+    result->unresolved++;
+    while (i < result->reason_count && strcmp(reasons[i].text, text) != 0)
+        i++;
+    if (i == WETDBG_IMPLICIT_REASONS_MAX)
+        i--; /* the last one stands for all further ones */
+    if (i == result->reason_count) {
+        result->reason_count++;
+        snprintf(reasons[i].text, sizeof(reasons[i].text), "%s", text);
+    }
+    reasons[i].count++;
+    return 0;
+}
+
+static bool has_edge(const struct wetdbg_implicit_result *result,
+                     const struct wetdbg_implicit_edge *edge)
+{
+    for (size_t i = 0; i < result->count; i++)
+        if (result->edges[i].use == edge->use && result->edges[i].predicate == edge->predicate)
+            return true;
+    return false;
+}
+
+static int add_item(struct work *work, const struct wetdbg_implicit *item)
+{
+    struct wetdbg_implicit_result *result = work->result;
+
+    if (has_edge(result, &item->edge))
+        return 0;
+    if (wd_grow(result->items, work->item_capacity, result->count + 1) ||
+        wd_grow(result->edges, work->edge_capacity, result->count + 1))
+        return -ENOMEM;
+    result->edges[result->count] = item->edge;
+    result->items[result->count] = *item;
+    result->items[result->count++].round = result->rounds;
+    return 0;
+}
+
+/* The candidate of what is asked. *is_there: that is known. */
+static int find_candidate(struct work *work, const struct psw_asked *asked,
+                          struct wetdbg_candidate *candidate, bool *is_there)
+{
+    struct wetdbg_candidate list[64];
+    size_t count;
+    uint64_t to = psw_ways(&work->candidates->predicates, asked->predicate)[asked->way];
+    int err = wetdbg_candidates_at(work->candidates, asked->time, list, 64, &count);
+
+    *is_there = false;
+    for (size_t i = 0; i < count && i < 64 && !err && !*is_there; i++) {
+        *candidate = list[i];
+        *is_there = list[i].to == to;
+    }
+    return err;
+}
+
+/* Makes one switched run and asks it about all uses that the switch might concern. */
+static int try_switch(struct work *work, const struct psw_asked *asked)
+{
+    struct wetdbg_implicit_result *result = work->result;
+    struct wetdbg_candidate candidate;
+    struct psw_proof proof;
+    bool is_there;
+    int err = find_candidate(work, asked, &candidate, &is_there);
+
+    if (!err)
+        err = psw_asked_uses(asked, &work->omissions, &work->uses);
+    if (err || !is_there)
+        return err;
+    result->tried++;
+    err = psw_prove(&work->proving, &candidate, &work->uses, &proof);
+    for (size_t i = 0; i < proof.count && !err; i++)
+        err = add_item(work, &proof.items[i]);
+    if (!err && proof.count)
+        result->proving++;
+    else if (!err && *proof.reason)
+        err = note_reason(result, proof.reason);
+    else if (!err)
+        result->refuted++;
+    free(proof.items);
+    tell(work);
+    return err;
+}
+
+/* ---- rounds ---- */
+
+static bool was_tried(const struct work *work, const struct psw_asked *asked)
+{
+    for (size_t i = 0; i < work->tried_count; i++)
+        if (work->tried[i].time == asked->time && work->tried[i].way == asked->way)
+            return true;
+    return false;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct psw_asked *x = a, *y = b;
+
+    return x->time < y->time ? -1 : x->time > y->time;
+}
+
+/* The next ones that were not tried, by time: *count of them. */
+static int take_batch(struct work *work, size_t *at, struct psw_asked batch[BATCH], size_t *count)
+{
+    *count = 0;
+    for (; *at < work->list.count && *count < BATCH; ++*at) {
+        const struct psw_asked *asked = &work->list.items[*at];
+        if (was_tried(work, asked))
+            continue;
+        if (wd_grow(work->tried, work->tried_capacity, work->tried_count + 1))
+            return -ENOMEM;
+        work->tried[work->tried_count++] = (struct tried){asked->time, asked->way};
+        batch[(*count)++] = *asked;
+    }
+    if (*count)
+        qsort(batch, *count, sizeof(*batch), by_time);
+    return 0;
+}
+
+static void forget_round(struct work *work)
+{
+    wetdbg_slice_free(work->slice);
+    free(work->omissions.items);
+    free(work->list.items);
+    work->slice = NULL;
+    work->omissions = (struct psw_omissions){0};
+    work->list = (struct psw_asked_list){0};
+}
+
+static int begin_round(struct work *work)
+{
+    const struct wetdbg_slice_options how = {.kinds = WETDBG_SLICE_FULL,
+                                             .implicit = work->result->edges,
+                                             .implicit_count = work->result->count,
+                                             .session = work->options->session,
+                                             .record_parents = true,
+                                             .no_exits = work->options->no_exits,
+                                             .copies_are_near = true};
+
+    forget_round(work);
+    work->result->rounds++;
+    int err = wetdbg_slice_backward(work->wet, work->criterion, &how, &work->slice);
+    if (!err)
+        err = psw_omissions_find(work->candidates, work->slice, &work->omissions);
+    if (!err)
+        err = psw_asked_find(work->candidates, work->slice, &work->omissions, work->options->unsure,
+                             &work->list);
+    return err;
+}
+
+/* Tries what a slice has until something new is proven: *goes_on. */
+static int try_round(struct work *work, bool *goes_on)
+{
+    struct psw_asked batch[BATCH];
+    size_t at = 0, count = 1, known = work->result->count;
+    int err = 0;
+
+    while (!err && count && !is_over(work) && work->result->count == known) {
+        err = take_batch(work, &at, batch, &count);
+        for (size_t i = 0; i < count && !err; i++) {
+            if (is_over(work)) { /* the rest of the batch is left */
+                work->result->left += count - i;
+                break;
+            }
+            err = try_switch(work, &batch[i]);
+        }
+    }
+    *goes_on = !err && work->result->count > known && !is_over(work);
+    for (; at < work->list.count && !*goes_on; at++)
+        work->result->left += !was_tried(work, &work->list.items[at]);
+    return err;
+}
+
+static int search(struct work *work)
+{
+    bool goes_on = true;
+    int err = 0;
+
+    while (goes_on && !err) {
+        err = begin_round(work);
+        if (!err)
+            err = try_round(work, &goes_on);
+    }
+    forget_round(work);
+    return err;
+}
+
+/* ---- all of it ---- */
+
+/* What is missing at the end might have come until the run ended. */
+static int find_candidates(struct work *work)
+{
+    const struct wetdbg_candidates_options what = {
+        .until = wetdbg_failure_time(work->criterion), .is_unwanted = is_unwanted, .arg = work};
+
+    return wetdbg_candidates_find(work->wet, &what, &work->candidates);
+}
+
+int wetdbg_implicit_find(struct wetdbg *wet, struct wetdbg_switcher *switcher,
+                         const struct wetdbg_criterion *criterion,
+                         const struct wetdbg_implicit_options *options,
+                         struct wetdbg_implicit_result *result)
+{
+    struct work work = {.wet = wet,
+                        .criterion = criterion,
+                        .options = options,
+                        .result = result,
+                        .began = wd_seconds()};
+
+    *result = (struct wetdbg_implicit_result){0};
+    int err = find_candidates(&work);
+    if (!err)
+        err =
+            psw_proving_begin(&work.proving, wet, switcher, &work.candidates->predicates, options);
+    if (!err)
+        err = search(&work);
+    psw_proving_end(&work.proving);
+    wetdbg_candidates_free(work.candidates);
+    free(work.tried);
+    free(work.uses.items);
+    result->is_interrupted = is_interrupted(&work);
+    if (err == -WETDBG_ERR_INTERRUPTED && result->is_interrupted)
+        err = 0;
+    result->seconds = wd_seconds() - work.began;
+    if (err)
+        wetdbg_implicit_result_fini(result);
+    return err;
+}
+
+void wetdbg_implicit_result_fini(struct wetdbg_implicit_result *result)
+{
+    free(result->items);
+    free(result->edges);
+    *result = (struct wetdbg_implicit_result){0};
+}

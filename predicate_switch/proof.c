@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "predicate_switch/proof.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/array.h"
+#include "predicate_switch/align.h"
+#include "predicate_switch/kept_run.h"
+#include "predicate_switch/switcher.h"
+#include "slicer/state_view.h"
+#include "wet/whole.h"
+#include <wetdbg/errors.h>
+
+#define MEMORY (UINT64_C(256) << 20) /* bytes of a switched run that are kept while it is asked */
+
+/* ---- the private directory ---- */
+
+int psw_proving_begin(struct psw_proving *proving, struct wetdbg *wet,
+                      struct wetdbg_switcher *switcher, const struct psw_predicates *predicates,
+                      const struct wetdbg_implicit_options *options)
+{
+    const char *place = getenv("TMPDIR");
+    char *directory = proving->directory;
+    int length;
+
+    *proving = (struct psw_proving){
+        .wet = wet, .session = switcher->session, .predicates = predicates, .options = options};
+    length = snprintf(directory, sizeof(proving->directory), "%s/wetdbg-XXXXXX",
+                      place && *place == '/' ? place : "/tmp");
+    if (length >= (int)sizeof(proving->directory))
+        strcpy(directory, "/tmp/wetdbg-XXXXXX");
+    if (mkdtemp(directory))
+        return 0;
+    int err = wetdbg_fail_errno("%s", directory);
+    *directory = 0;
+    return err;
+}
+
+void psw_proving_end(struct psw_proving *proving)
+{
+    if (*proving->directory)
+        rmdir(proving->directory);
+    *proving->directory = 0;
+}
+
+/* ---- the switched run ---- */
+
+struct switched {
+    struct psw_kept kept;
+    struct psw_result result;
+    struct wd_buf output; /* to descriptor 1, all of the run */
+    struct wetdbg *wet;
+};
+
+static int take_output(void *arg, const struct vk_output *output)
+{
+    struct switched *run = arg;
+
+    return output->fd == 1 ? wd_buf_append(&run->output, output->bytes, output->size) : 0;
+}
+
+/* A condition is switched; the jump of a table is led elsewhere. */
+static struct psw_change change_of(const struct psw_proving *proving,
+                                   const struct wetdbg_candidate *candidate)
+{
+    bool is_table = proving->predicates->items[candidate->predicate].kind == WETDBG_PREDICATE_TABLE;
+
+    return (struct psw_change){.kind = is_table ? PSW_JUMP : PSW_SWITCH,
+                               .time = candidate->time,
+                               .target = is_table ? candidate->to : 0};
+}
+
+/* Opens the run's file, which has no name any more then. */
+static int open_kept(struct psw_proving *proving, struct switched *run, wetdbg_time time)
+{
+    char path[sizeof(proving->directory) + 16];
+
+    snprintf(path, sizeof(path), "%s/run.wet", proving->directory);
+    int err = psw_kept_write(proving->wet, &run->kept, &run->result, "switch", time, path);
+    if (!err)
+        err = wetdbg_open(path, &run->wet);
+    unlink(path);
+    if (err)
+        return err;
+    if (wet_whole_is_trusted(proving->wet)) /* else the program is somebody else's in both */
+        wetdbg_trust(run->wet);
+    wetdbg_set_memory(run->wet, MEMORY);
+    return 0;
+}
+
+static int make_run(struct psw_proving *proving, const struct wetdbg_candidate *candidate,
+                    struct switched *run, char reason[96])
+{
+    const struct psw_change change = change_of(proving, candidate);
+    const struct psw_settings settings = {.before = &run->kept.before,
+                                          .entries = &run->kept.entries,
+                                          .output = take_output,
+                                          .arg = run};
+    int err = 0;
+
+    if (proving->options->expected)
+        err = psw_session_output_read(proving->session, 1, candidate->time, &run->output);
+    if (!err)
+        err = psw_run(proving->session, &change, &settings, &run->result);
+    if (err || run->result.end == PSW_EXIT)
+        return err ? err : open_kept(proving, run, candidate->time);
+    snprintf(reason, 96, "%.95s", *run->result.reason ? run->result.reason : "the run did not end");
+    return 0;
+}
+
+static void forget_run(struct switched *run)
+{
+    if (run->wet)
+        wetdbg_close(run->wet);
+    psw_kept_fini(&run->kept);
+    wd_buf_fini(&run->output);
+}
+
+/* ---- values ---- */
+
+/* What an instruction is about to read. */
+struct reading {
+    uint64_t pc;
+    unsigned operand;   /* by index; of an instruction without one that has the byte, mem_count */
+    uint64_t address;   /* of the operand, or the byte */
+    uint64_t off, size; /* of the part that is looked at */
+    uint8_t bytes[WETDBG_IMPLICIT_BYTES_MAX];
+};
+
+/* The operand with an address, or how far the instruction has none. */
+static unsigned find_operand(const struct ins_info *info, const struct evq_regs *regs,
+                             uint64_t address)
+{
+    const unsigned odd = INS_MEM_LANES | INS_MEM_REP | INS_MEM_SIZE_BOUND;
+
+    for (unsigned m = 0; m < info->mem_count; m++) {
+        const struct ins_mem *mem = &info->mems[m];
+        uint64_t first = slc_operand_address(regs, mem);
+        if (mem->flags & INS_MEM_READ && !(mem->flags & odd) && address - first < mem->size_bytes)
+            return m;
+    }
+    return info->mem_count;
+}
+
+/* The operand that has a byte, or the part of it around the byte; what has none reads the byte. */
+static void choose_part(const struct ins_info *info, const struct evq_regs *regs, uint64_t address,
+                        struct reading *out)
+{
+    out->operand = find_operand(info, regs, address);
+    out->size = 1;
+    if (out->operand == info->mem_count)
+        return;
+    uint64_t off = address - slc_operand_address(regs, &info->mems[out->operand]);
+    out->size = info->mems[out->operand].size_bytes;
+    if (out->size <= sizeof(out->bytes))
+        return;
+    out->off = off < out->size - sizeof(out->bytes) ? off : out->size - sizeof(out->bytes);
+    out->size = sizeof(out->bytes);
+}
+
+/* What the instruction at a time reads, where the byte at `address` is; or, with `like`, what it
+ * reads by the same operand as that one did in the other run. */
+static int take_reading(struct wetdbg *wet, wetdbg_time time, uint64_t address,
+                        const struct reading *like, struct reading *out)
+{
+    struct wetdbg_state *state;
+    struct ins_info info;
+    int err = wetdbg_state_open(wet, time, &state);
+
+    if (err)
+        return err;
+    const struct evq_regs *regs = wet_state_regs(state);
+    *out = (struct reading){.address = address};
+    if (like)
+        *out = *like;
+    out->pc = regs->r[EVQ_RIP];
+    err = slc_decode_at(state, out->pc, &info);
+    if (!err && !like)
+        choose_part(&info, regs, address, out);
+    if (!err && out->operand < info.mem_count)
+        out->address = slc_operand_address(regs, &info.mems[out->operand]);
+    if (!err)
+        err = wetdbg_state_read(state, out->address + out->off, out->bytes, out->size);
+    wetdbg_state_close(state);
+    return err;
+}
+
+/* ---- uses ---- */
+
+static int add_item(struct psw_proof *proof, const struct wetdbg_implicit *item)
+{
+    if (wd_grow(proof->items, proof->capacity, proof->count + 1))
+        return -ENOMEM;
+    proof->items[proof->count++] = *item;
+    return 0;
+}
+
+/* Compares what a use read with what its counterpart, if it has one, reads. */
+static int compare_use(struct psw_proving *proving, const struct switched *run,
+                       const struct psw_use *use, const struct psw_counterpart *counterpart,
+                       struct wetdbg_implicit *item, bool *is_edge)
+{
+    struct reading was, is;
+    int err = take_reading(proving->wet, use->time, use->address, NULL, &was);
+
+    *is_edge = counterpart->fate != PSW_MET;
+    if (!err && counterpart->fate == PSW_MET) {
+        err = take_reading(run->wet, counterpart->there, use->address, &was, &is);
+        *is_edge = !err && memcmp(was.bytes, is.bytes, was.size) != 0;
+    }
+    if (err || !*is_edge)
+        return err;
+    item->edge.use = use->time;
+    item->effect = counterpart->fate == PSW_MET ? WETDBG_IMPLICIT_VALUE : WETDBG_IMPLICIT_MISSING;
+    item->use_pc = was.pc;
+    item->address = was.address + was.off;
+    item->size = was.size;
+    memcpy(item->was, was.bytes, was.size);
+    if (counterpart->fate == PSW_MET)
+        memcpy(item->is, is.bytes, was.size);
+    return 0;
+}
+
+/* Why nothing can be said of a use; NULL: something can. */
+static const char *open_reason(const struct switched *run,
+                               const struct psw_counterpart *counterpart)
+{
+    if (counterpart->fate == PSW_LOST)
+        return "the runs could not be aligned";
+    if (counterpart->fate == PSW_ENDED && WIFSIGNALED(run->result.status))
+        return "the switched run ends by a signal before the use";
+    return NULL;
+}
+
+static bool is_output_right(const struct psw_proving *proving, const struct switched *run)
+{
+    const struct wetdbg_implicit_options *options = proving->options;
+
+    return options->expected && run->output.size_bytes == options->expected_size &&
+           (!options->expected_size ||
+            !memcmp(run->output.data, options->expected, options->expected_size));
+}
+
+static int compare_uses(struct psw_proving *proving, const struct switched *run,
+                        const struct wetdbg_candidate *candidate, const struct psw_uses *uses,
+                        struct psw_counterpart *counterparts, struct psw_proof *proof)
+{
+    int err = psw_align(proving->wet, run->wet, candidate->time, counterparts, uses->count);
+
+    for (size_t i = 0; i < uses->count && !err; i++) {
+        struct wetdbg_implicit item = {.proof = *candidate,
+                                       .edge.predicate = candidate->time,
+                                       .is_strong = is_output_right(proving, run)};
+        const char *reason = open_reason(run, &counterparts[i]);
+        bool is_edge = false;
+        if (reason)
+            snprintf(proof->reason, sizeof(proof->reason), "%s", reason);
+        else
+            err = compare_use(proving, run, &uses->items[i], &counterparts[i], &item, &is_edge);
+        if (!err && is_edge)
+            err = add_item(proof, &item);
+    }
+    return err;
+}
+
+/* Those in the predicate's thread; at the failure itself nothing executes. */
+static int choose_uses(const struct psw_proving *proving, const struct wetdbg_candidate *candidate,
+                       const struct psw_uses *uses, struct psw_uses *chosen)
+{
+    const struct wetdbg_thread *thread = wetdbg_thread_at(proving->wet, candidate->time);
+
+    for (size_t i = 0; i < uses->count; i++) {
+        const struct psw_use *use = &uses->items[i];
+        if (wetdbg_thread_at(proving->wet, use->time) != thread)
+            continue;
+        if (wd_grow(chosen->items, chosen->capacity, chosen->count + 1))
+            return -ENOMEM;
+        chosen->items[chosen->count++] = *use;
+    }
+    return 0;
+}
+
+static int prove(struct psw_proving *proving, const struct wetdbg_candidate *candidate,
+                 const struct psw_uses *uses, struct psw_proof *proof)
+{
+    struct switched run = {.wet = NULL};
+    struct psw_counterpart *counterparts = calloc(uses->count, sizeof(*counterparts));
+    int err = counterparts ? make_run(proving, candidate, &run, proof->reason) : -ENOMEM;
+
+    for (size_t i = 0; i < uses->count && counterparts; i++)
+        counterparts[i].time = uses->items[i].time;
+    if (!err && run.wet)
+        err = compare_uses(proving, &run, candidate, uses, counterparts, proof);
+    forget_run(&run);
+    free(counterparts);
+    return err;
+}
+
+int psw_prove(struct psw_proving *proving, const struct wetdbg_candidate *candidate,
+              const struct psw_uses *uses, struct psw_proof *proof)
+{
+    struct psw_uses chosen = {.items = NULL};
+
+    *proof = (struct psw_proof){.items = NULL};
+    int err = choose_uses(proving, candidate, uses, &chosen);
+    if (!err && chosen.count)
+        err = prove(proving, candidate, &chosen, proof);
+    else if (!err)
+        snprintf(proof->reason, sizeof(proof->reason), "the uses are in other threads");
+    free(chosen.items);
+    return err;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A potential dependence put to the proof: a switched run, and what becomes of uses in it. */
+#ifndef PREDICATE_SWITCH_PROOF_H
+#define PREDICATE_SWITCH_PROOF_H
+
+#include "predicate_switch/asked.h"
+#include "predicate_switch/run.h"
+#include <wetdbg/implicit.h>
+
+/* What switched runs are made with. Embedded by its holder. */
+struct psw_proving {
+    struct wetdbg *wet;
+    struct psw_session *session;
+    const struct psw_predicates *predicates; /* of the candidates */
+    const struct wetdbg_implicit_options *options;
+    char directory[64]; /* a private one, for the runs' files; "": there is none */
+};
+
+/* 0, or -errno, explained, if there can be no directory; psw_proving_end() is due in any case. */
+int psw_proving_begin(struct psw_proving *proving, struct wetdbg *wet,
+                      struct wetdbg_switcher *switcher, const struct psw_predicates *predicates,
+                      const struct wetdbg_implicit_options *options);
+void psw_proving_end(struct psw_proving *proving);
+
+struct psw_proof {
+    struct wetdbg_implicit *items; /* edges that are proven; to be freed; `round` is not set */
+    size_t count, capacity;
+    char reason[96]; /* why at least one use remains open; "": none does */
+};
+
+/*
+ * Makes the switched run, and compares what the uses read in both. 0, also if the run is
+ * unresolved; errors after which the session may not be used further, of running intervals, of
+ * writing the file. *proof is always set.
+ */
+int psw_prove(struct psw_proving *proving, const struct wetdbg_candidate *candidate,
+              const struct psw_uses *uses, struct psw_proof *proof);
+
+#endif
