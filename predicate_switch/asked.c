@@ -27,7 +27,8 @@ static bool concerns(const struct psw_omission *omission, wetdbg_time time)
     return omission->after < time && time < omission->before;
 }
 
-static int ask(struct finder *finder, const struct psw_omission *omission, wetdbg_time time)
+static int ask(struct finder *finder, const struct psw_omission *omission, wetdbg_time time,
+               uint32_t turn)
 {
     struct psw_asked_list *list = finder->list;
 
@@ -38,7 +39,8 @@ static int ask(struct finder *finder, const struct psw_omission *omission, wetdb
                            .predicate = omission->predicate,
                            .way = omission->way,
                            .distance = omission->distance,
-                           .is_near = omission->is_near,
+                           .kind = omission->kind,
+                           .turn = turn,
                            .is_sure = finder->unsure && omission->after &&
                                       !wetdbg_set_contains_time(finder->unsure, omission->after)};
     return 0;
@@ -57,8 +59,7 @@ static int meet(struct finder *finder, const struct psw_instance *item, wetdbg_t
         const struct psw_omission *omission = &omissions->items[i];
         if (!finder->left[i] || !concerns(omission, time) || item->way == omission->way)
             continue;
-        finder->left[i]--;
-        err = ask(finder, omission, time);
+        err = ask(finder, omission, time, PSW_ASKED_EACH - finder->left[i]--);
     }
     return err;
 }
@@ -83,17 +84,26 @@ static int go_back(struct finder *finder)
     return err;
 }
 
-/* First exact stores, then near ones; of these the least confident, the nearest, the latest. */
+/* How far down the list: its distance, and somewhat more for each instance that stands before. */
+static uint32_t cost_of(const struct psw_asked *asked)
+{
+    uint32_t more = 2 * asked->turn;
+
+    return asked->distance < UINT32_MAX - more ? asked->distance + more : UINT32_MAX;
+}
+
+/* The surest kind, then the least confident, the nearest, the latest. */
 static int by_order(const void *a, const void *b)
 {
     const struct psw_asked *x = a, *y = b;
+    uint32_t cost = cost_of(x), other = cost_of(y);
 
-    if (x->is_near != y->is_near)
-        return x->is_near ? 1 : -1;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
     if (x->is_sure != y->is_sure)
         return x->is_sure ? 1 : -1;
-    if (x->distance != y->distance)
-        return x->distance < y->distance ? -1 : 1;
+    if (cost != other)
+        return cost < other ? -1 : 1;
     if (x->time != y->time)
         return x->time > y->time ? -1 : 1;
     return x->way < y->way ? -1 : x->way > y->way;

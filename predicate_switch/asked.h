@@ -14,8 +14,9 @@ struct psw_asked {
     uint32_t predicate;
     uint32_t way; /* that it should go, by index */
     uint32_t distance;
-    bool is_near,
-        is_sure; /* tried after others: see struct psw_omission; confidence has pruned it */
+    uint32_t turn; /* how many later instances are asked about the same use */
+    enum psw_omission_kind kind;
+    bool is_sure; /* confidence has pruned the definition that was used */
 };
 
 struct psw_asked_list {
@@ -34,7 +35,7 @@ struct psw_uses {
     size_t count, capacity;
 };
 
-#define PSW_ASKED_EACH 3 /* instances of a predicate for a use, the latest before it */
+#define PSW_ASKED_EACH 8 /* instances of a predicate for a use, the latest before it */
 
 /* Those of a slice's omissions; `unsure` may be NULL. Goes back over the run once. 0, -ENOMEM or
  * errors of running intervals. */

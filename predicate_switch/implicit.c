@@ -220,7 +220,7 @@ static int begin_round(struct work *work)
     work->result->rounds++;
     int err = wetdbg_slice_backward(work->wet, work->criterion, &how, &work->slice);
     if (!err)
-        err = psw_omissions_find(work->candidates, work->slice, &work->omissions);
+        err = psw_omissions_find(work->candidates, work->slice, true, &work->omissions);
     if (!err)
         err = psw_asked_find(work->candidates, work->slice, &work->omissions, work->options->unsure,
                              &work->list);

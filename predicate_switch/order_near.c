@@ -123,8 +123,9 @@ static int meet_omissions(struct near *near, const struct psw_instance *item, we
             continue;
         }
         if (time < omission->before && item->way != omission->way) {
-            err = add(near, time, item->predicate, omission->distance + 1,
-                      cost_of(near, item, time), omission->is_near ? NEARBY : POTENTIAL);
+            err =
+                add(near, time, item->predicate, omission->distance + 1, cost_of(near, item, time),
+                    omission->kind == PSW_OMITS_BYTE ? POTENTIAL : NEARBY);
             active->left--;
         }
         link = &active->next;
@@ -320,7 +321,7 @@ int psw_near_list(struct wetdbg_candidates *candidates, const struct wetdbg_orde
     if (!err && near.members.count)
         qsort(near.members.items, near.members.count, sizeof(*near.members.items), by_time);
     if (!err)
-        err = psw_omissions_find(candidates, options->slice, &near.omissions);
+        err = psw_omissions_find(candidates, options->slice, false, &near.omissions);
     if (!err)
         err = activate(&near);
     if (!err)

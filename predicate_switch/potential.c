@@ -16,6 +16,7 @@
 #include "recorder/insn/insn_ranges.h"
 #include "slicer/slicer.h"
 #include "slicer/state_view.h"
+#include <wetdbg/caller.h>
 #include <wetdbg/errors.h>
 #include <wetdbg/model.h>
 
@@ -53,12 +54,21 @@ struct frame_store {
     uint32_t block;
 };
 
+/* What a block may store to, but not where. */
+enum guess {
+    GUESS_POINTER = 1, /* through a pointer */
+    GUESS_SEEN = 2,    /* ... which did so at some time */
+    GUESS_CALL = 4,    /* in a library */
+};
+
 struct work {
     struct wetdbg_candidates *candidates;
     struct psw_sides sides;
     struct wanted *wanted; /* by granule, then by distance */
     size_t wanted_count, wanted_capacity;
     struct nearest *nearest; /* by block: of its bytes; then, by block again, of its lines */
+    uint8_t *guesses;        /* by block: of enum guess */
+    struct nearest closest;  /* of all that is wanted */
     struct frame_store *stores;
     uint32_t store_count, store_capacity;
     struct op *ops;
@@ -192,6 +202,17 @@ static int add_frame_store(struct work *work, uint32_t block, const struct ins_m
     return 0;
 }
 
+/* What is known of a block is that it stores somewhere. */
+static void note_guess(struct work *work, uint32_t block, enum guess guess)
+{
+    work->guesses[block] |= (uint8_t)guess;
+}
+
+static bool is_push(const struct ins_mem *mem)
+{
+    return mem->flags & INS_MEM_IMPLICIT && mem->flags & INS_MEM_STACK;
+}
+
 /* Looks at the stores of a block that are known without running it. */
 static int look_at_block(struct work *work, uint32_t index)
 {
@@ -204,6 +225,10 @@ static int look_at_block(struct work *work, uint32_t index)
     for (uint64_t pc = block->start; pc < block->end && !err; pc += info.length) {
         if (!slc_decode_unrun(model, pc, block->end, code, &info))
             return 0;
+        bool is_call = info.klass == INS_CALL || info.klass == INS_CALL_INDIRECT;
+        if (is_call &&
+            !(info.klass == INS_CALL && wetdbg_is_own(work->candidates->wet, info.target)))
+            note_guess(work, index, GUESS_CALL);
         for (unsigned m = 0; m < info.mem_count && !err; m++) {
             const struct ins_mem *mem = &info.mems[m];
             if (!(mem->flags & INS_MEM_WRITE))
@@ -212,6 +237,8 @@ static int look_at_block(struct work *work, uint32_t index)
                 meet_range(work, index, (uint64_t)mem->disp, mem->size_bytes);
             else if (is_frame_place(mem))
                 err = add_frame_store(work, index, mem);
+            else if (!is_push(mem))
+                note_guess(work, index, GUESS_POINTER);
         }
     }
     return err;
@@ -291,9 +318,10 @@ static int add_statement(struct work *work, uint32_t node, uint32_t s,
             continue;
         if (is_frame_place(mem))
             err = add_frame_ops(work, node, s, m, wetdbg_graph_entry(graph), mem);
-        else if (block != PSW_NONE && mem->flags & INS_MEM_WRITE &&
-                 !(mem->flags & INS_MEM_IMPLICIT && mem->flags & INS_MEM_STACK))
+        else if (block != PSW_NONE && mem->flags & INS_MEM_WRITE && !is_push(mem)) {
+            note_guess(work, block, GUESS_SEEN);
             err = add_op(work, node, s, m, block);
+        }
     }
     return err;
 }
@@ -368,11 +396,30 @@ static int meet_run(struct work *work)
 
 /* ---- omissions ---- */
 
-static int add_omissions(struct work *work, const struct psw_side *side, bool is_near,
-                         struct psw_omissions *omissions)
+static int add_each(struct work *work, const struct psw_side *side, const struct nearest *nearest,
+                    enum psw_omission_kind kind, struct psw_omissions *omissions)
+{
+    if (wd_grow(omissions->items, omissions->capacity, omissions->count + nearest->count))
+        return -ENOMEM;
+    for (uint32_t n = 0; n < nearest->count; n++) {
+        const struct wanted *wanted = &work->wanted[nearest->items[n]];
+        omissions->items[omissions->count++] = (struct psw_omission){.predicate = side->predicate,
+                                                                     .way = side->way,
+                                                                     .distance = wanted->distance,
+                                                                     .after = wanted->after,
+                                                                     .before = wanted->before,
+                                                                     .address = wanted->address,
+                                                                     .kind = kind};
+    }
+    return 0;
+}
+
+/* What a side's stores met: bytes, or lines. */
+static int add_met(struct work *work, const struct psw_side *side, enum psw_omission_kind kind,
+                   struct psw_omissions *omissions)
 {
     struct nearest all = {.count = 0};
-    size_t first = is_near ? work->sides.blocks.count : 0;
+    size_t first = kind == PSW_OMITS_NEAR ? work->sides.blocks.count : 0;
 
     for (uint32_t i = 0; i < side->count; i++) {
         const struct nearest *nearest =
@@ -380,23 +427,47 @@ static int add_omissions(struct work *work, const struct psw_side *side, bool is
         for (uint32_t n = 0; n < nearest->count; n++)
             add_nearest(work, &all, nearest->items[n]);
     }
-    if (wd_grow(omissions->items, omissions->capacity, omissions->count + all.count))
-        return -ENOMEM;
-    for (uint32_t n = 0; n < all.count; n++) {
-        const struct wanted *wanted = &work->wanted[all.items[n]];
-        omissions->items[omissions->count++] = (struct psw_omission){.predicate = side->predicate,
-                                                                     .way = side->way,
-                                                                     .distance = wanted->distance,
-                                                                     .after = wanted->after,
-                                                                     .before = wanted->before,
-                                                                     .address = wanted->address,
-                                                                     .is_near = is_near};
+    return add_each(work, side, &all, kind, omissions);
+}
+
+/* A side that may store anywhere might have written what is used nearest. */
+static int add_guessed(struct work *work, const struct psw_side *side,
+                       struct psw_omissions *omissions)
+{
+    bool is_blind = false;
+    uint8_t any = 0;
+
+    for (uint32_t i = 0; i < side->count; i++) {
+        uint8_t guess = work->guesses[work->sides.members[side->first + i]];
+        is_blind |= guess & GUESS_POINTER && !(guess & GUESS_SEEN);
+        any |= guess & (GUESS_POINTER | GUESS_CALL);
     }
-    return 0;
+    if (!any)
+        return 0;
+    return add_each(work, side, &work->closest, is_blind ? PSW_OMITS_BLIND : PSW_OMITS_CALL,
+                    omissions);
+}
+
+static int add_omissions(struct work *work, bool guesses, struct psw_omissions *omissions)
+{
+    int err = 0;
+
+    for (size_t i = 0; i < work->wanted_count && guesses; i++)
+        if (!(work->wanted[i].granule & LINE))
+            add_nearest(work, &work->closest, (uint32_t)i);
+    for (uint32_t i = 0; i < work->sides.count && !err; i++) {
+        const struct psw_side *side = &work->sides.items[i];
+        err = add_met(work, side, PSW_OMITS_BYTE, omissions);
+        if (!err)
+            err = add_met(work, side, PSW_OMITS_NEAR, omissions);
+        if (!err && guesses)
+            err = add_guessed(work, side, omissions);
+    }
+    return err;
 }
 
 int psw_omissions_find(struct wetdbg_candidates *candidates, const struct wetdbg_slice *slice,
-                       struct psw_omissions *omissions)
+                       bool guesses, struct psw_omissions *omissions)
 {
     struct work work = {.candidates = candidates};
     int err = find_wanted(&work, slice);
@@ -404,7 +475,8 @@ int psw_omissions_find(struct wetdbg_candidates *candidates, const struct wetdbg
     if (!err)
         err = psw_sides_find(&work.sides, &candidates->predicates);
     if (!err &&
-        !(work.nearest = calloc(2 * (size_t)work.sides.blocks.count + 1, sizeof(*work.nearest))))
+        (!(work.nearest = calloc(2 * (size_t)work.sides.blocks.count + 1, sizeof(*work.nearest))) ||
+         !(work.guesses = calloc((size_t)work.sides.blocks.count + 1, sizeof(*work.guesses)))))
         err = -ENOMEM;
     if (!err)
         err = look_at_blocks(&work);
@@ -412,11 +484,12 @@ int psw_omissions_find(struct wetdbg_candidates *candidates, const struct wetdbg
         err = find_ops(&work);
     if (!err)
         err = meet_run(&work);
-    for (uint32_t i = 0; i < 2 * work.sides.count && !err; i++)
-        err = add_omissions(&work, &work.sides.items[i / 2], i % 2, omissions);
+    if (!err)
+        err = add_omissions(&work, guesses, omissions);
     psw_sides_fini(&work.sides);
     free(work.wanted);
     free(work.nearest);
+    free(work.guesses);
     free(work.stores);
     free(work.ops);
     free(work.first_ops);

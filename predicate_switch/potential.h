@@ -6,13 +6,21 @@
  * A use u of a byte that was written at d depends potentially on a predicate's instance between d
  * and u that went past a store to that byte. Whether the other side would have written there is
  * known of stores that wrote there at some time of the run, of stores to an address that the
- * code has, and of those through the frame pointer that other code of the function uses: an
- * approximation, which only serves to try these first.
+ * code has, and of those through the frame pointer that other code of the function uses. Of all
+ * other stores it may be guessed. An approximation, which only serves to try these first.
  */
 #ifndef PREDICATE_SWITCH_POTENTIAL_H
 #define PREDICATE_SWITCH_POTENTIAL_H
 
 #include "predicate_switch/order_priv.h"
+
+/* How it is known that the other side writes there: the less sure, the later. */
+enum psw_omission_kind {
+    PSW_OMITS_BYTE,  /* a store wrote that byte at some time, or can write nothing else */
+    PSW_OMITS_NEAR,  /* a store wrote to the same 64 bytes */
+    PSW_OMITS_BLIND, /* a store through a pointer never ran, so it might write anything */
+    PSW_OMITS_CALL,  /* a store through a pointer, or a library's function, might write elsewhere */
+};
 
 /* Of the slice's uses on which a predicate might have had an influence, one. */
 struct psw_omission {
@@ -21,7 +29,7 @@ struct psw_omission {
     uint32_t distance;         /* of the definition that was used instead */
     wetdbg_time after, before; /* the definition (0: it is initial), the use */
     uint64_t address;          /* of a byte that was used */
-    bool is_near;              /* the store wrote near the byte, and not to it */
+    enum psw_omission_kind kind;
 };
 
 struct psw_omissions {
@@ -31,9 +39,9 @@ struct psw_omissions {
 
 #define PSW_OMISSIONS_EACH 16 /* of each way, the nearest uses */
 
-/* Runs all intervals before the failure once. Memory: 80 bytes for each byte of memory that the
- * slice's instances handed on. */
+/* `guesses`: also the last two kinds, for the nearest uses of all. Runs all intervals before the
+ * failure once. Memory: 80 bytes for each byte of memory that the slice's instances handed on. */
 int psw_omissions_find(struct wetdbg_candidates *candidates, const struct wetdbg_slice *slice,
-                       struct psw_omissions *omissions);
+                       bool guesses, struct psw_omissions *omissions);
 
 #endif

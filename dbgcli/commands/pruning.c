@@ -9,6 +9,7 @@
 #include "dbgcli/commands/nearness.h"
 #include "dbgcli/commands/rest.h"
 #include "dbgcli/commands/slice_groups.h"
+#include "dbgcli/commands/slice_implied.h"
 #include "dbgcli/commands/slicing.h"
 #include "dbgcli/meter.h"
 #include "dbgcli/nav/place.h"
@@ -216,6 +217,8 @@ static int make_slice(struct round *round)
     struct wetdbg_slice_options how = {.kinds = WETDBG_SLICE_FULL, .no_exits = session->no_exits};
     int err = 0;
 
+    if (session->implied)
+        cli_implied_follow(session->implied, &how);
     if (!session->slice || session->kinds != WETDBG_SLICE_FULL)
         err = cli_slice_run(session, session->criterion, &how, false, NULL, &round->own);
     if (err)

@@ -11,8 +11,10 @@
 #include "dbgcli/interrupt.h"
 #include "dbgcli/nav/place.h"
 #include <wetdbg/errors.h>
+#include <wetdbg/prune.h>
 
-#define BUDGET 200 /* switched runs, unless somebody says something else */
+#define JUDGED_INSTRUCTIONS (UINT64_C(32) << 20)
+#define BUDGET              200 /* switched runs, unless somebody says something else */
 
 /* ---- finding them ---- */
 
@@ -36,7 +38,45 @@ struct search {
     struct wetdbg_implicit_options how;
     struct cli_progress progress;
     uint8_t *expected;
+    struct wetdbg_criterion *right; /* output before what is wrong; NULL: none */
+    struct wetdbg_slice *slice;
+    struct wetdbg_profile *profile;
+    struct wetdbg_prune *prune;
 };
+
+/* Which uses are least confident, by the output that is right: of runs for which that is quick. */
+static int judge(struct cli_session *session, const struct wetdbg_criterion *criterion,
+                 struct search *search)
+{
+    const struct wetdbg_slice_options how = {.no_exits = search->how.no_exits};
+    struct wetdbg_prune_options pruning = {.right_count = 1};
+
+    if (session->info->instructions > JUDGED_INSTRUCTIONS)
+        return 0;
+    int err = wetdbg_prune_right_before(session->wet, criterion, &search->right);
+    if (err)
+        return err == -WETDBG_ERR_NOT_FOUND ? 0 : err;
+    err = cli_slice_run(session, criterion, &how, false, NULL, &search->slice);
+    if (!err)
+        err = wetdbg_profile_make(session->wet, 0, 0, NULL, NULL, &search->profile);
+    const struct wetdbg_criterion *right = search->right;
+    pruning.right = &right;
+    pruning.profile = search->profile;
+    if (!err)
+        err = wetdbg_prune(search->slice, &pruning, &search->prune);
+    if (!err)
+        search->how.unsure = wetdbg_prune_get_set(search->prune);
+    return err == -WETDBG_ERR_NOT_FOUND ? 0 : err;
+}
+
+static void clean_up(struct search *search)
+{
+    wetdbg_prune_free(search->prune);
+    wetdbg_profile_free(search->profile);
+    wetdbg_slice_free(search->slice);
+    wetdbg_criterion_free(search->right);
+    free(search->expected);
+}
 
 static void on_progress(void *arg, const struct wetdbg_implicit_progress *now)
 {
@@ -75,11 +115,13 @@ static int find(struct cli_session *session, const struct cli_args *args,
     struct search search = {.how.no_exits = no_exits};
     int err = prepare(session, args, &search);
 
+    if (!err)
+        err = judge(session, criterion, &search);
     cli_progress_begin(&search.progress, stderr);
     if (!err)
         err = wetdbg_implicit_find(session->wet, session->switcher, criterion, &search.how, found);
     cli_progress_end(&search.progress);
-    free(search.expected);
+    clean_up(&search);
     if (err < 0 && err != -WETDBG_ERR_USAGE && err != -WETDBG_ERR_NOT_FOUND) {
         wetdbg_switcher_close(session->switcher); /* it may stand anywhere */
         session->switcher = NULL;

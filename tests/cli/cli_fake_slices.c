@@ -406,7 +406,7 @@ int wetdbg_profile_make(struct wetdbg *wet, wetdbg_time last, uint64_t instructi
     (void)wet;
     (void)last;
     (void)instructions;
-    if (progress(arg, 1, 2))
+    if (progress && progress(arg, 1, 2))
         return -WETDBG_ERR_INTERRUPTED;
     *out = calloc(1, sizeof(**out));
     return 0;

@@ -26,8 +26,8 @@ def ask(bench, trace, *commands):
 
 def check_edges(bench, trace, program):
     """Edges of each digit's slice lead to those decisions that natively change the digit, and no others."""
-    plain = bench.run(program).out
-    forced = {k: bench.run(f"{program}_{k}").out for k in NAMES}
+    plain = bench.run(program, "0").out
+    forced = {k: bench.run(f"{program}_{k}", "0").out for k in NAMES}
     found = {}
     for at in range(len(plain)):
         without, answer = ask(bench, trace, f"slice output:{at}", f"slice --implicit output:{at}")
@@ -67,7 +67,7 @@ def check_prompt(bench, trace):
     bench.check(run.out.rstrip().count("implicit: ") == 2, "why says it, too", run)
     expected = bench.path("right")
     with open(expected, "w") as file:
-        file.write(bench.run(f"{bench.build}/tests/predicate_switch/switch_omits_1").out)
+        file.write(bench.run(f"{bench.build}/tests/predicate_switch/switch_omits_1", "0").out)
     answer, = ask(bench, trace, f"slice --implicit --expect {expected} output:0")
     bench.check([edge["strong"] for edge in answer["implicit"]["edges"]] == [True], f"strong: {answer['implicit']}")
     answer, = ask(bench, trace, "slice --implicit --budget 1 output:3")
@@ -81,7 +81,7 @@ def check_prompt(bench, trace):
 
 def test(bench, _):
     program = f"{bench.build}/tests/predicate_switch/switch_omits"
-    trace = bench.record("omits", program)
+    trace = bench.record("omits", program, "0")
     check_values(bench, check_edges(bench, trace, program))
     check_prompt(bench, trace)
 
