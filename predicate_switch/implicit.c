@@ -146,8 +146,8 @@ static int try_switch(struct work *work, const struct psw_asked *asked)
         err = psw_asked_uses(asked, &work->omissions, &work->uses);
     if (err || !is_there)
         return err;
-    result->tried++;
     err = psw_prove(&work->proving, &candidate, &work->uses, &proof);
+    result->tried += !err;
     for (size_t i = 0; i < proof.count && !err; i++)
         err = add_item(work, &proof.items[i]);
     if (!err && proof.count)

@@ -29,6 +29,7 @@ struct wanted {
     wetdbg_time after, before;
     uint64_t address;
     uint32_t distance;
+    bool is_own; /* the program's own code wrote it, or nobody did */
 };
 
 /* The nearest of those that a block could have written: indexes, the nearest first. */
@@ -67,8 +68,9 @@ struct work {
     struct wanted *wanted; /* by granule, then by distance */
     size_t wanted_count, wanted_capacity;
     struct nearest *nearest; /* by block: of its bytes; then, by block again, of its lines */
-    uint8_t *guesses;        /* by block: of enum guess */
-    struct nearest closest;  /* of all that is wanted */
+    bool guesses_too;
+    uint8_t *guesses;          /* by block: of enum guess */
+    struct nearest closest[2]; /* of all that is wanted, and of what is_own */
     struct frame_store *stores;
     uint32_t store_count, store_capacity;
     struct op *ops;
@@ -78,15 +80,15 @@ struct work {
 
 /* ---- what is wanted ---- */
 
-static int add_wanted(struct work *work, uint64_t address, wetdbg_time after, wetdbg_time before,
-                      uint32_t distance)
+static int add_wanted(struct work *work, const struct wanted *wanted)
 {
     if (wd_grow(work->wanted, work->wanted_capacity, work->wanted_count + 2))
         return -ENOMEM;
-    work->wanted[work->wanted_count++] =
-        (struct wanted){address >> 3, after, before, address, distance};
-    work->wanted[work->wanted_count++] =
-        (struct wanted){address >> 6 | LINE, after, before, address, distance};
+    for (unsigned i = 0; i < 2; i++) {
+        struct wanted *one = &work->wanted[work->wanted_count++];
+        *one = *wanted;
+        one->granule = i ? wanted->address >> 6 | LINE : wanted->address >> 3;
+    }
     return 0;
 }
 
@@ -94,13 +96,32 @@ static int want_instance(void *arg, const struct wetdbg_slice_instance *instance
 {
     struct work *work = arg;
     wetdbg_time until = work->candidates->options.until;
-    wetdbg_time before = instance->parent && instance->parent < until ? instance->parent : until;
+    const struct wanted wanted = {
+        .after = instance->time,
+        .before = instance->parent && instance->parent < until ? instance->parent : until,
+        .address = instance->address,
+        .distance = instance->distance,
+        .is_own = work->guesses_too && wetdbg_is_own(work->candidates->wet, instance->pc)};
 
     if (instance->location != WETDBG_LOCATION_NONE || !instance->address ||
         instance->edge == WETDBG_EDGE_CONTROL || instance->edge == WETDBG_EDGE_NONE ||
-        instance->time >= before)
+        instance->time >= wanted.before)
         return 0;
-    return add_wanted(work, instance->address, instance->time, before, instance->distance);
+    return add_wanted(work, &wanted);
+}
+
+static int want_initial(struct work *work, const struct wetdbg_slice_initial *initial)
+{
+    struct wanted wanted = {.before = initial->user, .distance = initial->distance, .is_own = true};
+    int err = 0;
+
+    if (initial->location != WETDBG_LOCATION_NONE)
+        return 0;
+    for (uint64_t off = 0; off < initial->size_bytes && off < 8 * GRANULES_MAX && !err; off += 8) {
+        wanted.address = initial->address + off;
+        err = add_wanted(work, &wanted);
+    }
+    return err;
 }
 
 static int by_granule(const void *a, const void *b)
@@ -136,11 +157,7 @@ static int find_wanted(struct work *work, const struct wetdbg_slice *slice)
     int err = wetdbg_slice_each_instance(slice, NULL, 0, want_instance, work);
 
     for (size_t i = 0; i < count && !err; i++)
-        for (uint64_t off = 0; off < initials[i].size_bytes && off < 8 * GRANULES_MAX && !err;
-             off += 8)
-            if (initials[i].location == WETDBG_LOCATION_NONE)
-                err = add_wanted(work, initials[i].address + off, 0, initials[i].user,
-                                 initials[i].distance);
+        err = want_initial(work, &initials[i]);
     if (!err && work->wanted_count)
         qsort(work->wanted, work->wanted_count, sizeof(*work->wanted), by_granule);
     thin_out(work);
@@ -444,23 +461,35 @@ static int add_guessed(struct work *work, const struct psw_side *side,
     }
     if (!any)
         return 0;
-    return add_each(work, side, &work->closest, is_blind ? PSW_OMITS_BLIND : PSW_OMITS_CALL,
-                    omissions);
+    enum psw_omission_kind kind = is_blind ? PSW_OMITS_BLIND : PSW_OMITS_CALL;
+    int err = add_each(work, side, &work->closest[0], kind, omissions);
+    return err ? err : add_each(work, side, &work->closest[1], kind, omissions);
 }
 
-static int add_omissions(struct work *work, bool guesses, struct psw_omissions *omissions)
+/* The uses that are guessed about. */
+static void find_closest(struct work *work)
+{
+    for (size_t i = 0; i < work->wanted_count; i++) {
+        if (work->wanted[i].granule & LINE)
+            continue;
+        add_nearest(work, &work->closest[0], (uint32_t)i);
+        if (work->wanted[i].is_own)
+            add_nearest(work, &work->closest[1], (uint32_t)i);
+    }
+}
+
+static int add_omissions(struct work *work, struct psw_omissions *omissions)
 {
     int err = 0;
 
-    for (size_t i = 0; i < work->wanted_count && guesses; i++)
-        if (!(work->wanted[i].granule & LINE))
-            add_nearest(work, &work->closest, (uint32_t)i);
+    if (work->guesses_too)
+        find_closest(work);
     for (uint32_t i = 0; i < work->sides.count && !err; i++) {
         const struct psw_side *side = &work->sides.items[i];
         err = add_met(work, side, PSW_OMITS_BYTE, omissions);
         if (!err)
             err = add_met(work, side, PSW_OMITS_NEAR, omissions);
-        if (!err && guesses)
+        if (!err && work->guesses_too)
             err = add_guessed(work, side, omissions);
     }
     return err;
@@ -469,7 +498,7 @@ static int add_omissions(struct work *work, bool guesses, struct psw_omissions *
 int psw_omissions_find(struct wetdbg_candidates *candidates, const struct wetdbg_slice *slice,
                        bool guesses, struct psw_omissions *omissions)
 {
-    struct work work = {.candidates = candidates};
+    struct work work = {.candidates = candidates, .guesses_too = guesses};
     int err = find_wanted(&work, slice);
 
     if (!err)
@@ -485,7 +514,7 @@ int psw_omissions_find(struct wetdbg_candidates *candidates, const struct wetdbg
     if (!err)
         err = meet_run(&work);
     if (!err)
-        err = add_omissions(&work, guesses, omissions);
+        err = add_omissions(&work, omissions);
     psw_sides_fini(&work.sides);
     free(work.wanted);
     free(work.nearest);

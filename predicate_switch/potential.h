@@ -40,7 +40,7 @@ struct psw_omissions {
 #define PSW_OMISSIONS_EACH 16 /* of each way, the nearest uses */
 
 /* `guesses`: also the last two kinds, for the nearest uses of all. Runs all intervals before the
- * failure once. Memory: 80 bytes for each byte of memory that the slice's instances handed on. */
+ * failure once. Memory: 96 bytes for each byte of memory that the slice's instances handed on. */
 int psw_omissions_find(struct wetdbg_candidates *candidates, const struct wetdbg_slice *slice,
                        bool guesses, struct psw_omissions *omissions);
 

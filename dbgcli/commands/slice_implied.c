@@ -122,7 +122,10 @@ static int find(struct cli_session *session, const struct cli_args *args,
         err = wetdbg_implicit_find(session->wet, session->switcher, criterion, &search.how, found);
     cli_progress_end(&search.progress);
     clean_up(&search);
-    if (err < 0 && err != -WETDBG_ERR_USAGE && err != -WETDBG_ERR_NOT_FOUND) {
+    bool is_cut = !err && found->is_interrupted;
+    if (is_cut)
+        cli_session_prepare(session); /* what was found is sliced all the same */
+    if (is_cut || (err < 0 && err != -WETDBG_ERR_USAGE && err != -WETDBG_ERR_NOT_FOUND)) {
         wetdbg_switcher_close(session->switcher); /* it may stand anywhere */
         session->switcher = NULL;
     }
