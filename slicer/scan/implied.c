@@ -58,6 +58,7 @@ int slc_implicit_init(struct slc_implicit *self, const struct wetdbg_criterion *
     size_t count = options->implicit_count, seeds = criterion->seed_count;
 
     *self = (struct slc_implicit){.criterion = *criterion};
+    self->criterion.seeds = NULL; /* its own are made below */
     for (size_t i = 0; i < count; i++) {
         const struct wetdbg_implicit_edge *edge = &options->implicit[i];
         if (!edge->predicate || edge->predicate >= edge->use)

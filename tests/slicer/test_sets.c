@@ -312,6 +312,97 @@ static void write_file(const char *path, const uint8_t *bytes, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
+/* Of the target's slice with two edges: the first one's use is in the slice, the second one's is
+ * among what the first predicate depends on, or in neither. */
+static void check_edges(const struct fixture *f, const struct wetdbg_implicit_edge edges[2],
+                        bool has_parents)
+{
+    const struct wetdbg_slice_options plain = {.kinds = WETDBG_SLICE_FULL};
+    const struct wetdbg_slice_options options = {.kinds = WETDBG_SLICE_FULL,
+                                                 .implicit = edges,
+                                                 .implicit_count = 2,
+                                                 .record_parents = has_parents};
+    struct wetdbg_criterion *predicates[2];
+    struct wetdbg_slice *grown, *parts[2];
+
+    assert_int_equal(wetdbg_slice_backward(f->wet, f->target, &options, &grown), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(wetdbg_criterion_of_instance(f->wet, edges[i].predicate, &predicates[i]),
+                         0);
+        assert_int_equal(wetdbg_slice_backward(f->wet, predicates[i], &plain, &parts[i]), 0);
+    }
+    bool has_second = wetdbg_slice_contains_time(f->backward, edges[1].use) ||
+                      wetdbg_slice_contains_time(parts[0], edges[1].use);
+    for (wetdbg_time t = 1; t <= f->steps; t++) {
+        bool is_in = wetdbg_slice_contains_time(f->backward, t) ||
+                     wetdbg_slice_contains_time(parts[0], t) ||
+                     (has_second && wetdbg_slice_contains_time(parts[1], t));
+        assert_int_equal(wetdbg_slice_contains_time(grown, t), is_in);
+    }
+    for (int i = 0; i < 2; i++) {
+        wetdbg_slice_free(parts[i]);
+        wetdbg_criterion_free(predicates[i]);
+    }
+    wetdbg_slice_free(grown);
+}
+
+static void an_edge_adds_what_its_predicate_depends_on(void **state)
+{
+    struct fixture *f = *state;
+    wetdbg_time use = f->steps, outside, further;
+    struct wetdbg_slice *slice;
+
+    while (!wetdbg_slice_contains_time(f->backward, use))
+        use--;
+    for (int i = 1; i <= 4; i++) {
+        outside = use - use / (wetdbg_time)(i + 1) - 1;
+        while (outside > 1 && wetdbg_slice_contains_time(f->backward, outside))
+            outside--;
+        further = outside / 2;
+        const struct wetdbg_implicit_edge chain[2] = {{use, outside}, {outside, further}};
+        const struct wetdbg_implicit_edge apart[2] = {{use, outside}, {outside + 1, further}};
+        check_edges(f, chain, i % 2);
+        check_edges(f, apart, i % 2);
+    }
+    const struct wetdbg_implicit_edge later = {use, use};
+    const struct wetdbg_slice_options wrong = {.implicit = &later, .implicit_count = 1};
+    assert_int_equal(wetdbg_slice_backward(f->wet, f->target, &wrong, &slice), -EINVAL);
+}
+
+static int find_implicit(void *arg, const struct wetdbg_slice_instance *instance)
+{
+    struct wetdbg_slice_instance *found = arg;
+
+    if (instance->edge == WETDBG_EDGE_IMPLICIT)
+        *found = *instance;
+    return 0;
+}
+
+static void an_edge_leads_from_its_use(void **state)
+{
+    struct fixture *f = *state;
+    struct wetdbg_slice_instance found = {.time = 0};
+    struct wetdbg_slice *slice;
+    wetdbg_time use = f->steps, outside;
+
+    while (!wetdbg_slice_contains_time(f->backward, use))
+        use--;
+    for (outside = use - 1; wetdbg_slice_contains_time(f->backward, outside);)
+        outside--;
+    const struct wetdbg_implicit_edge edge = {use, outside};
+    const struct wetdbg_slice_options options = {
+        .implicit = &edge, .implicit_count = 1, .record_parents = true};
+    int err = wetdbg_slice_backward(f->wet, f->target, &options, &slice);
+    if (err)
+        fail_msg("use %llu, outside %llu: %s", (unsigned long long)use, (unsigned long long)outside,
+                 wetdbg_error(err));
+    assert_int_equal(wetdbg_slice_each_instance(slice, NULL, 0, find_implicit, &found), 0);
+    assert_int_equal(found.time, outside);
+    assert_int_equal(found.parent, use);
+    assert_int_equal(found.distance, 1);
+    wetdbg_slice_free(slice);
+}
+
 static void files_come_back_or_are_refused(void **state)
 {
     static uint8_t bytes[1 << 20];
@@ -361,6 +452,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_first_look_is_the_end_of_the_whole_slice),
         cmocka_unit_test(a_first_look_ahead_is_the_beginning_of_the_whole_slice),
         cmocka_unit_test(a_slice_within_its_chop_keeps_distances_and_parents),
+        cmocka_unit_test(an_edge_adds_what_its_predicate_depends_on),
+        cmocka_unit_test(an_edge_leads_from_its_use),
         cmocka_unit_test(files_come_back_or_are_refused),
     };
 
