@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/array.h"
+#include "common/range_join.h"
 #include "recorder/feed/feed_priv.h"
 #include <wetdbg/errors.h>
 
@@ -68,27 +69,10 @@ int feed_tables_name(struct rep_feed *feed, const char *name, uint64_t *number)
     return 0;
 }
 
-static int compare_ranges(const void *a, const void *b)
-{
-    const struct rep_range *left = a, *right = b;
-    return left->start < right->start ? -1 : left->start > right->start;
-}
-
 void feed_tables_finish(struct rep_feed *feed)
 {
     struct feed_tables *tables = &feed->tables;
-    size_t kept = 0;
-    if (!tables->range_count)
-        return;
-    qsort(tables->ranges, tables->range_count, sizeof(*tables->ranges), compare_ranges);
-    for (size_t i = 1; i < tables->range_count; i++) {
-        struct rep_range *last = &tables->ranges[kept], *next = &tables->ranges[i];
-        if (next->start > last->end)
-            tables->ranges[++kept] = *next;
-        else if (next->end > last->end)
-            last->end = next->end;
-    }
-    tables->range_count = kept + 1;
+    tables->range_count = wd_ranges_join(tables->ranges, tables->range_count);
 }
 
 int feed_tables_range(struct rep_feed *feed, uint64_t start, uint64_t end)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/range_join.h"
 #include "wet/model/image.h"
 #include <wetdbg/errors.h>
 
@@ -313,30 +314,6 @@ static int ranges_in_unit(void *context, struct mdl_unit *unit)
     return 0;
 }
 
-static int compare_ranges(const void *left, const void *right)
-{
-    const struct wetdbg_range *a = left, *b = right;
-
-    return a->start < b->start ? -1 : a->start > b->start;
-}
-
-/* Sorts and joins ranges that touch. */
-static size_t join_ranges(struct wetdbg_range *ranges, size_t count)
-{
-    size_t kept = 0;
-
-    qsort(ranges, count, sizeof(*ranges), compare_ranges);
-    for (size_t i = 0; i < count; i++) {
-        if (kept && ranges[i].start <= ranges[kept - 1].end) {
-            if (ranges[i].end > ranges[kept - 1].end)
-                ranges[kept - 1].end = ranges[i].end;
-        } else {
-            ranges[kept++] = ranges[i];
-        }
-    }
-    return kept;
-}
-
 int wetdbg_line_ranges(struct wetdbg_model *model, const char *file, uint32_t line,
                        struct wetdbg_range **ranges, size_t *count)
 {
@@ -352,7 +329,7 @@ int wetdbg_line_ranges(struct wetdbg_model *model, const char *file, uint32_t li
         free(search.ranges);
         return result;
     }
-    *count = join_ranges(search.ranges, search.count);
+    *count = wd_ranges_join(search.ranges, search.count);
     *ranges = search.ranges;
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/page.h"
+#include "common/range_join.h"
 #include "recorder/event/ops.h"
 #include "wet/query/wet_priv.h"
 #include "wet/whole.h"
@@ -44,12 +45,6 @@ static int entry_ranges(struct wet_branch *branch, const struct evq_entry *entry
     return err;
 }
 
-static int range_order(const void *a, const void *b)
-{
-    const struct rep_range *x = a, *y = b;
-    return x->start < y->start ? -1 : x->start > y->start;
-}
-
 /* All that the file's run uses, and this one. */
 static int ranges_find(struct wet_branch *branch, const struct wetdbg *wet)
 {
@@ -63,19 +58,8 @@ static int ranges_find(struct wet_branch *branch, const struct wetdbg *wet)
         at += entry->bytes;
     }
     struct rep_range *ranges = (struct rep_range *)branch->ranges.data;
-    size_t count = branch->ranges.size_bytes / sizeof(*ranges), kept = 0;
-    if (count)
-        qsort(ranges, count, sizeof(*ranges), range_order);
-    for (size_t i = 0; i < count; i++) {
-        if (kept && ranges[i].start <= ranges[kept - 1].end) {
-            if (ranges[i].end > ranges[kept - 1].end)
-                ranges[kept - 1].end = ranges[i].end;
-        } else {
-            ranges[kept++] = ranges[i];
-        }
-    }
     branch->run.ranges = ranges;
-    branch->run.range_count = kept;
+    branch->run.range_count = wd_ranges_join(ranges, branch->ranges.size_bytes / sizeof(*ranges));
     return err;
 }
 
