@@ -22,6 +22,7 @@ int wetdbg_slice_session_new(struct wetdbg *wet, struct wetdbg_slice_session **o
     session->interval_count = wetdbg_get_info(wet)->intervals;
     session->users = 1;
     session->stretch_bits = SLC_STRETCH_BITS;
+    session->join_mask = SLC_JOIN_MASK;
     *out = session;
     return 0;
 }

@@ -62,6 +62,7 @@ struct wetdbg_slice_session {
     struct wetdbg *wet;
     uint64_t interval_count;
     unsigned stretch_bits;        /* SLC_STRETCH_BITS, but for tests */
+    unsigned join_mask;           /* SLC_JOIN_MASK, but for tests */
     struct slc_stations **places; /* by interval; NULL where no scan was */
     struct slc_footprint_maker maker;
     struct slc_spare *spares;

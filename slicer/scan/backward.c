@@ -106,6 +106,7 @@ int wetdbg_slice_backward(struct wetdbg *wet, const struct wetdbg_criterion *cri
     scan.slice->options.implicit_count = 0;
     scan.code = scan.slice->code;
     set_kinds(&scan, options->kinds);
+    scan.join_mask = scan.code->has_memos ? scan.slice->session->join_mask : 0;
     scan.follows_loader =
         options->loader || slc_code_is_loader(scan.code, wetdbg_criterion_get_info(criterion)->pc);
     const struct slc_refusals *known = &scan.slice->session->refusals[scan.follows_loader];

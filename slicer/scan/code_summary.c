@@ -62,6 +62,7 @@ static void node_free(struct slc_node *node)
 
 void slc_code_fini(struct slc_code *code)
 {
+    slc_joined_free(code);
     for (uint32_t i = 0; code->nodes && i < code->node_limit; i++)
         if (code->nodes[i])
             node_free(code->nodes[i]);
@@ -106,6 +107,7 @@ void slc_code_forget(struct slc_code *code)
     slc_code_clear_tallies(code);
     for (uint32_t i = 0; i < code->pc_count; i++)
         code->pcs[i].klass = SLC_UNKNOWN;
+    slc_joined_forget(code);
     for (uint32_t i = 0; i < code->node_limit; i++) {
         if (!code->nodes[i])
             continue;
@@ -272,6 +274,7 @@ struct slc_node *slc_code_make_node(struct slc_code *code, uint32_t id)
         node_free(node);
         return NULL;
     }
+    slc_joining_init(node);
     if (code->has_memos)
         slc_memos_init(node);
     const struct wet_statement *last = &wet->statements[wet->statement_count - 1];

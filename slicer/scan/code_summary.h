@@ -13,6 +13,7 @@
 
 #include "common/hash.h"
 #include "recorder/insn/insn_ranges.h"
+#include "slicer/scan/joined.h"
 #include "slicer/scan/memo.h"
 #include "slicer/scan/scan_ops.h"
 #include "slicer/slicer.h"
@@ -39,7 +40,8 @@ struct slc_store {
     uint16_t size_bytes;
 };
 
-/* What each execution needs comes first: it lies in two lines of the cache. */
+/* What each execution needs comes first: it lies in two lines of the cache; of executions that do
+ * something, in three. */
 struct slc_node {
     struct ins_regset defs; /* all that its instructions define */
     struct slc_memos memos; /* only if the scan keeps no users */
@@ -53,16 +55,19 @@ struct slc_node {
     bool is_entry;      /* node's pc is its function's start */
     bool is_cold;       /* the function is a split-off part of another one */
     bool has_pops;      /* of saved registers */
+    bool is_joined;     /* slicer/scan/joined.h */
+    bool has_joins;     /* ... or it is the end of one that is */
     bool is_unwinder;   /* it is one of those that carry exceptions to their handlers */
     uint64_t function;  /* start of the function that holds node's pc; 0 if unknown */
     uint64_t last_pc, branch_bit; /* slc_pc_bit() of last_pc */
-    struct slc_glance *glance;    /* slicer/forward/glance.h; NULL: no forward pass met it */
-    struct slc_node_needs *needs; /* slicer/forward/needs.h; NULL: nobody asked */
     struct slc_store *stores;
-    struct slc_op_list compiled; /* as memos */
+    struct slc_glance *glance; /* slicer/forward/glance.h; NULL: no forward pass met it */
     const struct wet_node *wet;
-    uint32_t *pc_index; /* of each statement: into code's pcs */
-    int8_t *pushed;     /* of each statement: see slc_pushed_register() */
+    uint32_t *pc_index;         /* of each statement: into code's pcs */
+    struct slc_joining joining; /* as memos */
+    struct slc_op_list compiled;
+    struct slc_node_needs *needs; /* slicer/forward/needs.h; NULL: nobody asked */
+    int8_t *pushed;               /* of each statement: see slc_pushed_register() */
     int8_t *popped;
 };
 
@@ -107,6 +112,8 @@ struct slc_code {
     bool is_outdated; /* classes are wrong since another code of the session learnt something */
     struct slc_node **nodes; /* by id */
     uint32_t node_limit;
+    struct slc_node **joined;
+    uint32_t joined_count, joined_capacity;
     struct slc_pc *pcs;
     uint32_t *counted; /* pcs with a tally; room for all */
     uint32_t counted_count;

@@ -338,11 +338,15 @@ int slc_fast_exec(struct slc_scan *scan, struct slc_task *task, const struct wet
                   const struct slc_node *node, uint32_t count)
 {
     bool is_control = scan->hits.best.distance != SLC_NOT_WANTED;
+    uint32_t joint = node->joining.joint_count;
     int err = 0;
 
+    assert(!joint || count == node->statement_count);
     for (uint32_t s = count; s-- > 0 && !err; is_control = false) {
         const uint64_t *slots = scan->interval->slots + exec->slot_off;
         struct slc_op *op = &node->compiled.ops[s];
+        if (joint && node->joining.joints[joint - 1].statement == s)
+            is_control = slc_joint_pass(scan, task, node, --joint);
         if (op->tops && scan->draft)
             draft_top(scan->draft, op, slots);
         op = slc_op_settled(op, slots);

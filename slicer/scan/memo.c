@@ -80,7 +80,7 @@ key_make(struct slc_scan *scan, const struct slc_task *task, const struct wet_ex
          struct slc_memo_key *key)
 {
     const uint64_t *slots = scan->interval->slots + exec->slot_off;
-    uint64_t any = is_control, odd = 0, pushes[SLC_MEMO_STORES_MAX];
+    uint64_t any = is_control | scan->joints, odd = 0, pushes[SLC_MEMO_STORES_MAX];
     unsigned at = 1, push_count = 0, odd_count = 0;
     bool is_keyed = true;
 
@@ -117,7 +117,8 @@ key_make(struct slc_scan *scan, const struct slc_task *task, const struct wet_ex
         odd_count = slc_memo_odd(&task->regs, node->defs.bits, words, key->words + at);
     key->words[0] = (uint64_t)is_control | (uint64_t)scan->slice->options.no_bypass << 1 |
                     (uint64_t)scan->follows_data << 2 | (uint64_t)scan->follows_control << 3 |
-                    (uint64_t)odd_count << 8 | (uint64_t)push_count << 16;
+                    (uint64_t)odd_count << 8 | (uint64_t)push_count << 16 |
+                    (uint64_t)scan->joints << 32;
     key->count = at + odd_count;
     if (!is_keyed || odd_count > SLC_MEMO_ODD_MAX)
         return FOUND_UNKEYED;
@@ -308,9 +309,10 @@ static void hold_hit(struct slc_scan *scan, bool is_control)
 }
 
 static int exec_fast(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
-                     const struct slc_node *node, bool is_control)
+                     struct slc_node *node, bool is_control)
 {
     hold_hit(scan, is_control);
+    slc_join_judge(node);
     return slc_fast_exec(scan, task, exec, node, node->statement_count);
 }
 
@@ -336,6 +338,7 @@ exec_shape(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *
     if (memo || node->memos.count >= MEMOS_MAX)
         return exec_fast(scan, task, exec, node, is_control);
     hold_hit(scan, is_control);
+    slc_join_judge(node);
     return slc_memo_make(scan, task, exec, node, &key);
 }
 

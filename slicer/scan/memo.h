@@ -24,7 +24,7 @@
 
 #define SLC_MEMO_STORES_MAX 16
 #define SLC_MEMO_STEPS_MAX  64
-#define SLC_MEMO_CLASS_MAX  8
+#define SLC_MEMO_CLASS_MAX  16
 #define SLC_MEMO_ODD_MAX    8
 #define SLC_MEMO_PICKS_MAX  32
 #define SLC_MEMO_LINE       64 /* bytes that memos are aligned to */

@@ -56,9 +56,9 @@ static int pass_far_jump(struct slc_scan *scan, struct slc_task *task, const str
                          const struct slc_node *node)
 {
     wetdbg_time time = scan->interval->first_time + exec->time_off + node->statement_count - 1;
+    size_t after = (size_t)(exec - scan->interval->execs) + node->joining.node_count;
     struct slc_landing landing;
-    int err = slc_landing_find(scan->code, scan->interval,
-                               (size_t)(exec - scan->interval->execs) + 1, exec->task, &landing);
+    int err = slc_landing_find(scan->code, scan->interval, after, exec->task, &landing);
 
     if (!err && (landing.is_above || !landing.rsp) && scan->landings_asked++ < LANDINGS_MAX)
         err = slc_landing_ask(scan->wet, time, &landing);

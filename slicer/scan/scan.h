@@ -71,6 +71,8 @@ struct slc_scan {
     const struct wet_interval *interval;
     uint64_t *bits;              /* the interval's members; NULL if there are none yet */
     struct slc_arrival *arrival; /* at the stretch that is being scanned; slicer/scan/stretch.h */
+    uint32_t join_mask;          /* the session's; 0: nodes are not joined */
+    uint32_t joints;             /* of the joined node that is passed: slc_joints_pass(); else 0 */
     struct slc_draft *draft;     /* NULL unless what happens is written down; slicer/scan/memo.h */
     size_t event_at;             /* events[event_at - 1] is the next one */
     double reported;             /* when progress was told of last; wd_seconds() */
@@ -128,8 +130,9 @@ int slc_register_from_outside(struct slc_scan *scan, struct slc_task *task, uint
 /* Passes events at or after a time that were not passed yet. */
 int slc_pass_events(struct slc_scan *scan, wetdbg_time time);
 
-/* Passes what the last instruction of a whole execution did to the stack frames, if it is no jump
- * inside its function. Control hits go to scan->hits. slicer/scan/scan.c. */
+/* Passes what the last instruction of a whole execution (of a joined node: of its executions, the
+ * first of which `exec` is) did to the stack frames, if it is no jump inside its function. Control
+ * hits go to scan->hits. slicer/scan/scan.c. */
 int slc_pass_exit(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                   const struct slc_node *node);
 

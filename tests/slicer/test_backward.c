@@ -182,6 +182,7 @@ static void check_run(char *program, bool bypass, uint64_t run_seed)
 
     assert_int_equal(wetdbg_slice_session_new(wet, &session), 0);
     session->stretch_bits = run_seed % 2 ? 7 : 10; /* the runs are short */
+    session->join_mask = 1;
     choose_criteria(wet, criteria, CRITERIA_COUNT);
     struct brute *brute =
         (bypass ? brute_new : brute_new_no_exits)(wet, criteria, CRITERIA_COUNT, bypass);
@@ -202,6 +203,7 @@ static void check_run(char *program, bool bypass, uint64_t run_seed)
         (unsigned long long)sums[2] / CRITERIA_COUNT, (unsigned long long)sums[3] / CRITERIA_COUNT);
     assert_true(sums[0] >= sums[1] && sums[1] >= sums[2] && sums[0] >= sums[3]);
     assert_true(session->taken > 0);
+    assert_true(session->codes[SLC_CODE_ADDRESSES + (bypass ? 0 : SLC_CODE_KINDS)].joined_count);
     wetdbg_slice_session_free(session);
     brute_free(brute);
     wetdbg_close(wet);

@@ -102,7 +102,8 @@ static void check(struct wetdbg *wet, struct wetdbg_slice_session *session, wetd
     wetdbg_criterion_free(criterion);
 }
 
-/* Sessions that are asked the same in the same order; their stretches have other lengths. */
+/* Sessions that are asked the same in the same order; their stretches have other lengths, and all
+ * but the first one join nodes wherever they can (slicer/scan/joined.h). */
 #define SESSIONS 3
 
 struct order {
@@ -120,6 +121,7 @@ static void order_begin(struct order *order, struct wetdbg *wet, const unsigned 
     for (unsigned i = 0; i < SESSIONS; i++) {
         ok(wetdbg_slice_session_new(wet, &order->sessions[i]));
         order->sessions[i]->stretch_bits = bits[i];
+        order->sessions[i]->join_mask = i ? 1 : 0;
     }
 }
 
@@ -129,6 +131,7 @@ static void order_end(struct order *order)
 
     for (unsigned i = 0; i < SESSIONS; i++) {
         taken += order->sessions[i]->taken;
+        assert_int_equal(order->sessions[i]->codes[SLC_CODE_ADDRESSES].joined_count != 0, i != 0);
         wetdbg_slice_session_free(order->sessions[i]);
     }
     assert_true(taken > 0);
