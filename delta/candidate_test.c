@@ -2,6 +2,7 @@
 #include "delta/candidate_test.h"
 
 #include <errno.h>
+#include <float.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +10,8 @@
 #include "common/clock.h"
 #include <wetdbg/errors.h>
 
-#define COMPARED 4 /* candidates that are tested in both ways */
+#define COMPARED 4  /* candidates that are tested in both ways */
+#define WEIGHED  16 /* live runs, before it is judged how quick they are */
 
 static const struct wetdbg_dd_options *options_of(const struct dlt_tester *tester)
 {
@@ -58,12 +60,17 @@ static int live_open(struct dlt_tester *tester)
     return dlt_live_open(tester->engine, tester->plan, tester->fail, tester->jobs, &tester->live);
 }
 
-static int live_wait(const struct dlt_tester *tester, unsigned slot)
+/* Waits for something to take; -ETIMEDOUT without a message. */
+static int live_wait(const struct dlt_tester *tester, unsigned slot, double seconds)
 {
     struct pollfd ready = {.fd = dlt_live_fd(tester->live, slot), .events = POLLIN};
+    double end = wd_seconds() + seconds;
     int err = 0;
-    while (!err && poll(&ready, 1, DLT_TRIAL_LOOK_MS) <= 0)
+    while (!err && poll(&ready, 1, DLT_TRIAL_LOOK_MS) <= 0) {
         err = look_interrupted(tester);
+        if (!err && wd_seconds() > end)
+            err = wetdbg_fail_plain(-ETIMEDOUT);
+    }
     return err;
 }
 
@@ -73,10 +80,14 @@ static int agrees(struct dlt_tester *tester, unsigned slot, const struct wetdbg_
 {
     struct dlt_live_answer answer;
     char reason[320];
-    int err = dlt_live_ask(tester->live, slot, input) ? 0 : live_wait(tester, slot);
-    if (err)
+    int err = dlt_live_ask(tester->live, slot, input)
+                  ? 0
+                  : live_wait(tester, slot, tester->plan->timeout_s);
+    if (err && err != -ETIMEDOUT)
         return err;
-    if (!dlt_live_take(tester->live, slot, &answer) || !answer.is_resolved)
+    if (err)
+        snprintf(reason, sizeof(reason), "%s takes too long in a live run", name);
+    else if (!dlt_live_take(tester->live, slot, &answer) || !answer.is_resolved)
         snprintf(reason, sizeof(reason), "%s: %s", name, answer.reason);
     else if (dlt_judge(tester->reference, &answer.report) != known)
         snprintf(reason, sizeof(reason), "%s has another outcome in a live run", name);
@@ -119,7 +130,7 @@ static int live_prepare(struct dlt_tester *tester, unsigned slot)
         err = live_open(tester);
     if (!err && tester->live && runs == WETDBG_DD_RUNS_LIVE &&
         dlt_live_is_coming(tester->live, slot)) {
-        err = live_wait(tester, slot);
+        err = live_wait(tester, slot, DBL_MAX);
         if (!err)
             live_settle(tester, slot);
     }
@@ -132,9 +143,10 @@ static int live_prepare(struct dlt_tester *tester, unsigned slot)
 static void weigh(struct dlt_tester *tester)
 {
     char reason[120];
-    if (options_of(tester)->runs != WETDBG_DD_RUNS_QUICKEST || tester->compared < COMPARED)
+    if (options_of(tester)->runs != WETDBG_DD_RUNS_QUICKEST || tester->live_count < WEIGHED ||
+        !tester->real_count)
         return;
-    double real = tester->compared_s / tester->compared;
+    double real = tester->real_s / (double)tester->real_count;
     double live = tester->live_s / (tester->live_resolved ? (double)tester->live_resolved : 1);
     if (live < real)
         return;
@@ -161,7 +173,7 @@ int dlt_test_start(struct dlt_tester *tester, unsigned slot,
     struct dlt_candidate_test *test = &tester->slots[slot];
     int err = live_prepare(tester, slot);
     test->candidate.size_bytes = 0;
-    test->has_live = test->is_compared = false;
+    test->is_unresolved = test->is_compared = false;
     if (!err)
         err = wd_buf_reserve(&test->candidate, 1);
     if (!err)
@@ -186,15 +198,17 @@ static int live_finish(struct dlt_tester *tester, unsigned slot, enum wetdbg_del
     struct dlt_live_answer answer;
     if (!dlt_live_take(tester->live, slot, &answer))
         return 0;
-    tester->live_s += wd_seconds() - test->begin_s;
-    test->has_live = answer.is_resolved;
+    if (tester->compared >= COMPARED || !answer.is_resolved) {
+        tester->live_s += wd_seconds() - test->begin_s;
+        tester->live_count++;
+        tester->live_resolved += answer.is_resolved;
+    }
+    test->is_unresolved = !answer.is_resolved;
     test->is_compared = test->is_compared && answer.is_resolved;
     if (answer.is_resolved) {
-        tester->live_resolved++;
         test->live_outcome = *outcome = dlt_judge(tester->reference, &answer.report);
     }
-    if (!test->is_compared)
-        weigh(tester);
+    weigh(tester);
     if (tester->live && dlt_live_is_over(tester->live))
         dlt_tester_give_up(tester, dlt_live_reason(tester->live));
     if (answer.is_resolved && !test->is_compared) {
@@ -215,14 +229,15 @@ static int real_finish(struct dlt_tester *tester, unsigned slot, enum wetdbg_del
     if (err)
         return err;
     *outcome = dlt_judge(tester->reference, &report);
+    if (!test->is_unresolved) {
+        tester->real_s += wd_seconds() - test->begin_s;
+        tester->real_count++;
+    }
     if (!test->is_compared)
         return 1;
     tester->compared++;
-    tester->compared_s += wd_seconds() - test->begin_s;
-    if (test->live_outcome == *outcome) {
-        weigh(tester);
+    if (test->live_outcome == *outcome)
         return 1;
-    }
     dlt_tester_give_up(tester, "a live run and a real one of the same input disagree");
     return wetdbg_fail_plain(-ESTALE);
 }
@@ -250,9 +265,13 @@ static int live_replace(struct dlt_tester *tester)
         bool is_late = now > test->begin_s + tester->plan->timeout_s;
         if (test->state != DLT_TEST_LIVE || (tester->live && !is_late))
             continue;
-        if (tester->live)
+        if (tester->live) {
             dlt_live_cancel(tester->live, i);
+            tester->live_s += now - test->begin_s;
+            tester->live_count++;
+        }
         test->is_compared = false;
+        test->is_unresolved = true;
         err = real_start(tester, i);
     }
     return err;

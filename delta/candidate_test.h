@@ -8,7 +8,7 @@
  * Live runs are prepared when real ones have taken DLT_PATIENCE_SECONDS, and used from when they
  * are ready. Before that the failing and the passing input have to have their known outcomes; then
  * some candidates are tested in both ways, whose outcomes have to agree. With
- * WETDBG_DD_RUNS_QUICKEST those tell which way is quicker, and live runs end when they are not.
+ * WETDBG_DD_RUNS_QUICKEST they end when an outcome takes them longer than real runs.
  */
 #ifndef DELTA_CANDIDATE_TEST_H
 #define DELTA_CANDIDATE_TEST_H
@@ -24,8 +24,8 @@ struct dlt_candidate_test {
     enum { DLT_TEST_NONE, DLT_TEST_REAL, DLT_TEST_LIVE } state;
     struct wd_buf candidate; /* kept for a real run behind the live one */
     double begin_s;
-    bool is_compared; /* tested in both ways */
-    bool has_live;    /* `live_outcome` is what the live run gave */
+    bool is_compared;   /* tested in both ways */
+    bool is_unresolved; /* a live run could not tell */
     enum wetdbg_delta_outcome live_outcome;
 };
 
@@ -46,10 +46,11 @@ struct dlt_tester {
     bool is_checked, is_given_up;
     char reason[320]; /* why there are no live runs (any more), or "" */
     double begin_s;
-    unsigned compared;
-    double compared_s; /* of the real runs of candidates that were tested in both ways */
-    double live_s;
-    uint64_t live_resolved;
+    unsigned compared; /* candidates that were tested in both ways */
+    /* What real runs took, but for those behind a live one that was not resolved; and what live ones
+     * took since enough were compared: the first ones translate what the others find translated. */
+    double real_s, live_s;
+    uint64_t real_count, live_count, live_resolved;
 };
 
 /* Starts a test in a free slot. Errors of dlt_trial_start(); -WETDBG_ERR_INTERRUPTED. */

@@ -125,6 +125,9 @@ static _Noreturn void first_life(const struct dlt_live_engine *engine, const str
         say_failed(fds[0], err);
     for (unsigned i = 1; i < jobs; i++) {
         if (dlt_fork() == 0) {
+            for (unsigned other = 0; other < jobs; other++)
+                if (other == 0 || other > i) /* those between are closed */
+                    close(fds[other]);
             settle(own);
             err = engine->adopt(session);
             if (err)

@@ -82,7 +82,7 @@ static void print_head(struct cli_out *out, const struct wetdbg_dd_options *how,
     putc('\n', out->stream);
     if (found->resumed)
         fprintf(out->stream, "%" PRIu64 " tests were known from before\n", found->resumed);
-    if (found->not_live[0]) {
+    if (found->not_live[0] && (found->live || how->runs == WETDBG_DD_RUNS_LIVE)) {
         fputs(found->live ? "live runs ended: " : "no live runs: ", out->stream);
         cli_out_text(out, found->not_live);
         putc('\n', out->stream);

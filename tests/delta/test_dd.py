@@ -629,7 +629,8 @@ PARTS = {
     "chops": ("test_chop_figure", "test_chop_of_other_units", "test_chop_to_the_difference"),
     "reasons": ("test_chop_of_an_absence", "test_chop_that_is_none"),
     "killed": ("test_chop_killed",),
-    "live": ("test_live", "test_live_places", "test_live_programs", "test_live_files", "test_live_gives_up", "test_live_touches_nothing", "test_live_resumed"),
+    "live": ("test_live", "test_live_gives_up", "test_live_touches_nothing", "test_live_resumed"),
+    "live_programs": ("test_live_places", "test_live_programs", "test_live_files"),
 }
 
 
