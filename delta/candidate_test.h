@@ -47,8 +47,8 @@ struct dlt_tester {
     char reason[320]; /* why there are no live runs (any more), or "" */
     double begin_s;
     unsigned compared; /* candidates that were tested in both ways */
-    /* What real runs took, but for those behind a live one that was not resolved; and what live ones
-     * took since enough were compared: the first ones translate what the others find translated. */
+    /* What real runs took, but for those behind a live one that was not resolved; and what live
+     * ones took since enough were compared: the first ones translate what others find translated. */
     double real_s, live_s;
     uint64_t real_count, live_count, live_resolved;
 };
