@@ -48,7 +48,7 @@ struct dlt_tester {
     double begin_s;
     unsigned compared; /* candidates that were tested in both ways */
     /* What real runs took, but for those behind a live one that was not resolved; and what live
-     * ones took since enough were compared: the first ones translate what others find translated. */
+     * ones took since enough were compared: the first ones translate what others find there. */
     double real_s, live_s;
     uint64_t real_count, live_count, live_resolved;
 };
