@@ -131,11 +131,11 @@ struct wetdbg_dd_result {
 
 /*
  * Searches. Both inputs are tried twice at first, the two results once more at the end, by real
- * runs. Should those say something else than live ones, the search goes through again without.
- * 0, and wetdbg_dd_result_fini() is due. -WETDBG_ERR_USAGE: the failing input does not fail, the
+ * runs. Should those say something else than live ones, the search goes through again without. 0,
+ * and wetdbg_dd_result_fini() is due. -WETDBG_ERR_USAGE: the failing input does not fail, the
  * passing one does not pass, both are equal, an empty input fails too, or something was asked for
- * that does not go together; -WETDBG_ERR_NOT_FOUND: no such program, or one that is flaky: the same input
- * gave two outcomes; -WETDBG_ERR_INTERRUPTED; errnos. The sentence says what and where.
+ * that does not go together; -WETDBG_ERR_NOT_FOUND: no such program, or one that is flaky: the same
+ * input gave two outcomes; -WETDBG_ERR_INTERRUPTED; errnos. The sentence says what and where.
  */
 int wetdbg_dd(const struct wetdbg_dd_options *options, struct wetdbg_dd_result *result);
 
