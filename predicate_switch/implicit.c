@@ -17,6 +17,9 @@
 #include <wetdbg/errors.h>
 #include <wetdbg/implicit.h>
 
+/* Instructions before the failure whose uses are asked about: distances take 32 bytes for each
+ * instance, and what is nearer than others is rarely before that. */
+#define LOOK  (UINT64_C(32) << 20)
 #define BATCH 8 /* switches that are tried before the next slice, in the order of their times */
 
 struct tried {
@@ -214,6 +217,7 @@ static int begin_round(struct work *work)
                                              .session = work->options->session,
                                              .record_parents = true,
                                              .no_exits = work->options->no_exits,
+                                             .look = LOOK,
                                              .copies_are_near = true};
 
     forget_round(work);
@@ -266,7 +270,6 @@ static int search(struct work *work)
 
 /* ---- all of it ---- */
 
-/* What is missing at the end might have come until the run ended. */
 static int find_candidates(struct work *work)
 {
     const struct wetdbg_candidates_options what = {

@@ -98,10 +98,11 @@ struct wetdbg_implicit_result {
 void wetdbg_implicit_result_fini(struct wetdbg_implicit_result *result);
 
 /*
- * Finds the implicit dependences of a criterion's full backward slice, the nearest uses first. The
- * switcher is that of the criterion's wet. Each switched run is kept for a moment in a file of a
- * private directory. 0, also if none was found, and wetdbg_implicit_result_fini() is due. Errors of
- * slices and of the switcher; -errno, explained, if no file can be written.
+ * Finds the implicit dependences of a criterion's full backward slice, the nearest uses first, of
+ * the last 32 M instructions before the criterion. The switcher is that of the criterion's wet.
+ * Each switched run is kept for a moment in a file of a private directory. 0, also if none was
+ * found, and wetdbg_implicit_result_fini() is due. Errors of slices and of the switcher; -errno,
+ * explained, if no file can be written.
  */
 int wetdbg_implicit_find(struct wetdbg *wet, struct wetdbg_switcher *switcher,
                          const struct wetdbg_criterion *criterion,
