@@ -201,7 +201,7 @@ int wetdbg_files_outputs(const struct wetdbg_files *files, size_t n, struct wetd
 int wetdbg_descriptor_outputs(struct wetdbg *wet, int fd, struct wetdbg_output **list,
                               size_t *count)
 {
-    struct slc_channels *channels;
+    struct slc_channels *channels = NULL;
     struct outputs outputs = {.count = 0};
     uint32_t number;
     int err = slc_channels_make(wet, &channels);

@@ -61,6 +61,9 @@ def damaged_wets(bench, count, seed):
     for version in (0, 2, 99):
         # The version is told before the header's checksum: a later format may have another header.
         attempt(whole[:8] + struct.pack("<I", version) + whole[12:], f"version {version}")
+    # What came from outside lies first: without it nobody can tell what was put out.
+    for at in (80, 2000, 20000):
+        attempt(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1:], f"a bit of byte {at}")
     print(f"{count} flipped bits, seed {seed}")
     chance = random.Random(seed)
     for _ in range(count):
