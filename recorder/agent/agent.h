@@ -203,9 +203,9 @@ struct agt_fault {
 /* What the agent asks for. */
 enum agt_request {
     AGT_REQ_READY = 1,
-    /* rip = args[0]. Reply: args[0] = code, 0 if it cannot be fetched; args[1] = its prefix; args[2]:
-     * everything has changed; args[3]: it is cut code of so many instructions, and may be kept for
-     * as long as cut_round stays */
+    /* rip = args[0]. Reply: args[0] = code, 0 if it cannot be fetched; args[1] = its prefix;
+     * args[2]: everything has changed; args[3]: it is cut code of so many instructions, and may be
+     * kept for as long as cut_round stays */
     AGT_REQ_TRANSLATE,
     AGT_REQ_EVENTS, /* the queue is used up */
     AGT_REQ_LOG_FULL,
