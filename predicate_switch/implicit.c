@@ -292,11 +292,12 @@ int wetdbg_implicit_find(struct wetdbg *wet, struct wetdbg_switcher *switcher,
     *result = (struct wetdbg_implicit_result){0};
     int err = find_candidates(&work);
     if (!err)
-        err =
-            psw_proving_begin(&work.proving, wet, switcher, &work.candidates->predicates, options);
+        work.proving = (struct psw_proving){.wet = wet,
+                                            .session = switcher->session,
+                                            .predicates = &work.candidates->predicates,
+                                            .options = options};
     if (!err)
         err = search(&work);
-    psw_proving_end(&work.proving);
     wetdbg_candidates_free(work.candidates);
     free(work.tried);
     free(work.uses.items);

@@ -20,32 +20,16 @@
 
 /* ---- the private directory ---- */
 
-int psw_proving_begin(struct psw_proving *proving, struct wetdbg *wet,
-                      struct wetdbg_switcher *switcher, const struct psw_predicates *predicates,
-                      const struct wetdbg_implicit_options *options)
+/* Makes one, of which nothing is left once a run's file is open. 0 or -errno, explained. */
+static int make_directory(char directory[64])
 {
     const char *place = getenv("TMPDIR");
-    char *directory = proving->directory;
-    int length;
+    int length =
+        snprintf(directory, 64, "%s/wetdbg-XXXXXX", place && *place == '/' ? place : "/tmp");
 
-    *proving = (struct psw_proving){
-        .wet = wet, .session = switcher->session, .predicates = predicates, .options = options};
-    length = snprintf(directory, sizeof(proving->directory), "%s/wetdbg-XXXXXX",
-                      place && *place == '/' ? place : "/tmp");
-    if (length >= (int)sizeof(proving->directory))
+    if (length >= 64)
         strcpy(directory, "/tmp/wetdbg-XXXXXX");
-    if (mkdtemp(directory))
-        return 0;
-    int err = wetdbg_fail_errno("%s", directory);
-    *directory = 0;
-    return err;
-}
-
-void psw_proving_end(struct psw_proving *proving)
-{
-    if (*proving->directory)
-        rmdir(proving->directory);
-    *proving->directory = 0;
+    return mkdtemp(directory) ? 0 : wetdbg_fail_errno("%s", directory);
 }
 
 /* ---- the switched run ---- */
@@ -78,13 +62,17 @@ static struct psw_change change_of(const struct psw_proving *proving,
 /* Opens the run's file, which has no name any more then. */
 static int open_kept(struct psw_proving *proving, struct switched *run, wetdbg_time time)
 {
-    char path[sizeof(proving->directory) + 16];
+    char directory[64], path[sizeof(directory) + 16];
+    int err = make_directory(directory);
 
-    snprintf(path, sizeof(path), "%s/run.wet", proving->directory);
-    int err = psw_kept_write(proving->wet, &run->kept, &run->result, "switch", time, path);
+    if (err)
+        return err;
+    snprintf(path, sizeof(path), "%s/run.wet", directory);
+    err = psw_kept_write(proving->wet, &run->kept, &run->result, "switch", time, path);
     if (!err)
         err = wetdbg_open(path, &run->wet);
     unlink(path);
+    rmdir(directory);
     if (err)
         return err;
     if (wet_whole_is_trusted(proving->wet)) /* else the program is somebody else's in both */

@@ -13,14 +13,7 @@ struct psw_proving {
     struct psw_session *session;
     const struct psw_predicates *predicates; /* of the candidates */
     const struct wetdbg_implicit_options *options;
-    char directory[64]; /* a private one, for the runs' files; "": there is none */
 };
-
-/* 0, or -errno, explained, if there can be no directory; psw_proving_end() is due in any case. */
-int psw_proving_begin(struct psw_proving *proving, struct wetdbg *wet,
-                      struct wetdbg_switcher *switcher, const struct psw_predicates *predicates,
-                      const struct wetdbg_implicit_options *options);
-void psw_proving_end(struct psw_proving *proving);
 
 struct psw_proof {
     struct wetdbg_implicit *items; /* edges that are proven; to be freed; `round` is not set */
