@@ -202,8 +202,8 @@ static bool is_in_header(size_t at)
     return at >= INS_IMAGE_STATES_OFF && at < INS_IMAGE_STATES_OFF + 16;
 }
 
-/* Compares the bytes that one instruction changed with its ranges. Areas are filled with a byte that
- * no component has at its beginning, except the header, which had zeros. */
+/* Compares the bytes that one instruction changed with its ranges. Areas are filled with a byte
+ * that no component has at its beginning, except the header, which had zeros. */
 static void ranges_check(struct wetdbg_state *state, wetdbg_time time, const struct ins_info *info,
                          const uint64_t *slots)
 {
