@@ -9,7 +9,7 @@
 /* Rows of an option table. */
 #define CLI_IMPLIED_OPTIONS                                                                        \
     {"implicit", 0, NULL,                                                                          \
-     "backward: also what kept a value from being written, by switched runs"},              \
+     "backward: also what kept a value from being written, by switched runs"},                     \
         {"budget", 0, "TIME|N", "with --implicit: at most N switched runs (200), or 30s, 5m, 1h"}, \
     {                                                                                              \
         "expect", 0, "FILE", "with --implicit: say which switches make the output that of FILE"    \
