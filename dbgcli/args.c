@@ -89,8 +89,7 @@ static int parse_option(struct cli_args *args, const struct cli_syntax *syntax, 
     return 0;
 }
 
-/* A usage in one line, to be freed: some are broken for the help. */
-static char *unbroken(const char *usage)
+char *cli_usage_line(const char *usage)
 {
     char *text = cli_strndup(usage, strlen(usage)), *to = text;
     for (const char *from = usage; *from; from++) {
@@ -110,7 +109,7 @@ static int check_operands(const struct cli_args *args, const struct cli_syntax *
     bool is_short = args->operand_count < syntax->operands_min;
     if (!is_short && args->operand_count <= syntax->operands_max)
         return 0;
-    char *usage = unbroken(syntax->usage);
+    char *usage = cli_usage_line(syntax->usage);
     if (is_short)
         wetdbg_fail(-WETDBG_ERR_USAGE, "%s: something is missing; usage: %s%s%s", args->name,
                     args->name, *usage ? " " : "", usage);

@@ -63,6 +63,9 @@ void cli_args_fini(struct cli_args *args);
 /* `option` as in the table: "json" for --json, "e" for a lone -e. */
 bool cli_args_has(const struct cli_args *args, const char *option);
 
+/* A command's usage in one line, to be freed: some are broken for the help. */
+char *cli_usage_line(const char *usage);
+
 /* The value of the option where it was given last, or NULL. */
 const char *cli_args_value(const struct cli_args *args, const char *option);
 

@@ -308,12 +308,12 @@ static void print_counts(const struct cli_session *session, const struct answer 
 {
     static const char *const ways[] = {"slice", "forward slice", "slice both ways"};
     FILE *to = session->out->stream;
+    uint64_t later = answer->forward ? wetdbg_slice_get_counts(answer->forward)->instances : 0;
     fprintf(to, "%s %s: ", cli_kinds_name(session->kinds), ways[answer->direction]);
     cli_slice_counts_print(to, wetdbg_slice_get_counts(answer->shown));
     if (answer->direction == BOTH)
-        fprintf(to, ", %" PRIu64 " led to it, %" PRIu64 " depend on it",
-                wetdbg_slice_get_counts(answer->backward)->instances,
-                answer->forward ? wetdbg_slice_get_counts(answer->forward)->instances : 0);
+        fprintf(to, ", %" PRIu64 " led to it, %" PRIu64 " depend%s on it",
+                wetdbg_slice_get_counts(answer->backward)->instances, later, later == 1 ? "s" : "");
     fprintf(to, " (%.2f s)\n", answer->seconds);
     if (answer->unknown_calls)
         fprintf(to,

@@ -152,8 +152,10 @@ static int change_parse(struct cli_session *session, const struct cli_args *args
         return switch_parse(session, text, change);
     if (strchr(text, '=') && (!*second || *second == '@'))
         return value_parse(session, text, second, change);
-    return wetdbg_fail(-WETDBG_ERR_USAGE, "what-if: what is changed? usage: what-if %s",
-                       cli_cmd_what_if_syntax.usage);
+    char *usage = cli_usage_line(cli_cmd_what_if_syntax.usage);
+    wetdbg_fail(-WETDBG_ERR_USAGE, "what-if: what is changed? usage: what-if %s", usage);
+    free(usage);
+    return -WETDBG_ERR_USAGE;
 }
 
 /* ---- running ---- */

@@ -15,6 +15,7 @@
 
 #define JUDGED_INSTRUCTIONS (UINT64_C(32) << 20)
 #define BUDGET              200 /* switched runs, unless somebody says something else */
+#define SHOWN               40  /* dependences, in text */
 
 /* ---- finding them ---- */
 
@@ -83,8 +84,8 @@ static void on_progress(void *arg, const struct wetdbg_implicit_progress *now)
     struct search *search = arg;
     char text[96];
 
-    snprintf(text, sizeof(text), "%" PRIu64 " switched runs, %" PRIu64 " implicit dependences",
-             now->tried, now->found);
+    snprintf(text, sizeof(text), "%" PRIu64 " switched run%s, %" PRIu64 " implicit dependence%s",
+             now->tried, now->tried == 1 ? "" : "s", now->found, now->found == 1 ? "" : "s");
     cli_progress_say(&search->progress, text);
 }
 
@@ -250,9 +251,9 @@ void cli_implied_print_proof(struct cli_session *session, const struct wetdbg_im
     cli_place_of_pc(session, proof->use_pc, &use);
     uint64_t hits = count_hits(session, &use, proof->edge.use);
     fputs("implicit: ", out->stream);
-    cli_place_print(out, &switched);
+    cli_place_print_exact(session, &switched);
     fprintf(out->stream, "#%" PRIu64 " switched, the use at ", proof->proof.instance);
-    cli_place_print(out, &use);
+    cli_place_print_exact(session, &use);
     if (hits)
         fprintf(out->stream, "#%" PRIu64, hits);
     if (proof->effect == WETDBG_IMPLICIT_MISSING) {
@@ -298,10 +299,13 @@ void cli_implied_print(struct cli_session *session, const struct cli_implied *im
         fprintf(to, "; %" PRIu64 " left untried%s", found->left,
                 found->is_interrupted ? " (interrupted)" : ", --budget allows more");
     fprintf(to, " (%.2f s)\n", found->seconds);
-    for (size_t i = 0; i < found->count && !cli_out_is_gone(session->out); i++) {
+    size_t shown = found->count < SHOWN ? found->count : SHOWN;
+    for (size_t i = 0; i < shown && !cli_out_is_gone(session->out); i++) {
         cli_implied_print_proof(session, &found->items[i]);
         putc('\n', to);
     }
+    if (shown < found->count)
+        fprintf(to, "(%zu more implicit dependences; --json has all)\n", found->count - shown);
 }
 
 /* ---- JSON ---- */

@@ -398,13 +398,17 @@ static void print_end(const struct cli_switching *self)
     const struct wetdbg_search_progress *progress = &result->progress;
     struct cli_out *out = self->session->out;
     uint64_t unresolved = progress->verdicts[WETDBG_VERDICT_UNRESOLVED];
+    uint64_t left = result->is_complete ? 0 : cli_switching_left(self, progress);
 
     fprintf(out->stream,
             "%s: %" PRIu64 " switched runs in %.1f s, %" PRIu64 " known from before, %" PRIu64
-            " proven equal; some %" PRIu64 " left\n",
+            " proven equal; ",
             result->count ? "found" : "none found", progress->tried, progress->seconds,
-            progress->known, progress->equal,
-            result->is_complete ? 0 : cli_switching_left(self, progress));
+            progress->known, progress->equal);
+    if (left || result->is_complete)
+        fprintf(out->stream, "some %" PRIu64 " left\n", left);
+    else
+        fputs("how many are left is not known\n", out->stream);
     if (unresolved) {
         fprintf(out->stream, "unresolved: %" PRIu64 ", the first: ", unresolved);
         cli_out_text(out, result->unresolved);
