@@ -979,8 +979,8 @@ static json_t *answer_in_json(struct cli_prompt *f, const char *line)
 static void implicit_dependences_are_told(void **state)
 {
     static const char *const texts[] = {
-        "implicit dependences: 1, of 3 switched runs 1 proved some, 1 refuted, 1 unresolved "
-        "(1: fork: not modelled); 1 left untried, --budget allows more",
+        "implicit dependences: 1, of 3 switched runs 1 proved some, 1 refuted, 1 unresolved (1: ",
+        "fork: not modelled); 1 left untried, --budget allows more",
         "implicit: main.c:10#2 switched, the use at main.c:11", " gets another value: 9, not 1\n"};
     struct cli_prompt *f = *state;
     assert_int_equal(cli_prompt_execute(f, "slice crash --implicit --budget 3"), 0);
