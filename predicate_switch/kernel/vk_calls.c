@@ -29,6 +29,12 @@ int64_t vk_unknown(struct vk_run *run, const char *format, ...)
     return VK_UNKNOWN;
 }
 
+int64_t vk_unknown_own(struct vk_run *run, const char *why)
+{
+    run->may_differ = !run->told && vk_is_live(run->k);
+    return vk_unknown(run, "%s", why);
+}
+
 static int log_add(struct vk_log *log, uint64_t address, const void *bytes, uint64_t size)
 {
     uint8_t *copy = malloc(size ? size : 1);
@@ -600,6 +606,8 @@ int64_t vk_answer(struct vk_run *run)
     int64_t result = row->fn ? row->fn(run) : vk_unknown(run, "%s", row->why);
     bool may_take = row->key && !run->told && !run->has_taken;
     if (result != VK_UNKNOWN)
+        return result;
+    if (run->may_differ)
         return result;
     if (may_take && vk_next_answer(run, &next))
         return vk_give_answer(run, &next);

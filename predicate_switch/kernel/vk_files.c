@@ -24,9 +24,11 @@ int64_t vk_file_size(struct vk_run *run, uint32_t inode, uint64_t *size)
 {
     *size = 0;
     vk_inode_ask(run->k, inode);
-    if (!vk_inode(run->k, inode)->has_size)
-        return vk_unknown(run, "how long the file is, is not known");
-    *size = vk_inode(run->k, inode)->size;
+    static const char why[] = "how long the file is, is not known";
+    const struct vk_inode *row = vk_inode(run->k, inode);
+    if (!row->has_size)
+        return vk_is_own(run->k, row) ? vk_unknown_own(run, why) : vk_unknown(run, why);
+    *size = row->size;
     return 0;
 }
 
@@ -49,7 +51,7 @@ static int64_t take_shared(struct vk_run *run, uint32_t inode)
                 break;
             if (!row || vk_content_put(&row->content, offset, bytes, count))
                 return VK_NOMEM;
-            row->is_written = true;
+            vk_inode_changed(k, row);
         }
     }
     return 0;
@@ -73,6 +75,8 @@ static int64_t read_part(struct vk_run *run, uint32_t inode, uint64_t offset, ui
     part = part < row->base_size - offset ? part : row->base_size - offset;
     const struct vk_base *base = vk_base_at(run->h, row->base);
     uint64_t has = vk_content_run(&base->content, offset, part, &known);
+    if (!known && !row->has_size && vk_is_own(run->k, row))
+        return vk_unknown_own(run, "what the file holds besides what was written is not known");
     if (!known && (!row->has_size || vk_base_fill(run->h, row->base, offset, has)))
         return vk_unknown(run, "bytes %llu to %llu of the file are not known",
                           (unsigned long long)offset, (unsigned long long)(offset + has));
@@ -151,8 +155,7 @@ int64_t vk_file_write(struct vk_run *run, uint32_t inode, uint64_t offset, const
         err = show_shared(run, inode, offset, bytes, size);
     if (err)
         return err;
-    if (!row->is_written)
-        row->is_written = true;
+    vk_inode_changed(run->k, row);
     if (vk_content_put(&row->content, offset, bytes, size))
         return VK_NOMEM;
     if (row->has_size && row->base_size > row->size)
@@ -655,8 +658,9 @@ static void adopt_write(struct vk_run *run, bool is_vector, bool has_at)
     if (!transfer_init(&t, run, is_vector, has_at)) {
         if ((uint64_t)run->told->result < t.size)
             t.size = (uint64_t)run->told->result;
-        if (open->kind == VK_OPEN_FILE && !transfer_room(&t) && !transfer_get(&t))
-            write_inode(run, index, &t);
+        if (open->kind == VK_OPEN_FILE && !transfer_room(&t) && !transfer_get(&t) &&
+            write_inode(run, index, &t) < 0 && open->inode != VK_NONE)
+            vk_inode_changed(run->k, vk_inode_edit(run->k, open->inode)); /* where, is not known */
         moved(run, index, &t, (int64_t)t.size);
     }
     transfer_fini(&t);

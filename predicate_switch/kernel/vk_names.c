@@ -88,6 +88,8 @@ static int64_t open_at(struct vk_run *run, int at, uint64_t path, uint32_t flags
     }
     if (is_new_only)
         return -EEXIST;
+    if (flags & O_CREAT && vk_inode(run->k, inode)->base != VK_NONE)
+        vk_inode_edit(run->k, inode)->is_opened = true;
     err = open_check(run, inode, flags);
     if (!err && flags & O_TRUNC && !(flags & O_PATH) && !vk_inode(run->k, inode)->is_live)
         err = vk_file_resize(run, inode, 0);
@@ -109,6 +111,17 @@ int64_t vk_call_openat(struct vk_run *run)
     return open_at(run, (int)run->a[0], run->a[1], (uint32_t)run->a[2], (uint32_t)run->a[3]);
 }
 
+/* A recorded open with O_CREAT, of which it was not known whether there was a file. */
+static void note_made(struct vk_run *run, uint32_t inode)
+{
+    const struct vk_inode *row = inode == VK_NONE ? NULL : vk_inode(run->k, inode);
+    if (!row || row->base == VK_NONE)
+        return;
+    if (run->learns && !vk_base_at(run->h, row->base)->has_stat)
+        vk_base_at(run->h, row->base)->may_be_made = true;
+    vk_inode_edit(run->k, inode)->is_opened = true;
+}
+
 /* A recorded open that the model did not foresee: what it found was there. */
 static void adopt_open_at(struct vk_run *run, int at, uint64_t path, uint32_t flags, uint32_t mode)
 {
@@ -123,6 +136,8 @@ static void adopt_open_at(struct vk_run *run, int at, uint64_t path, uint32_t fl
     bool is_new = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
     vk_learn_path(run, at, path, follows, !is_new);
     int64_t err = vk_walk(run, at, path, follows ? VK_WALK_FOLLOW : 0, &where);
+    if (!err && flags & O_CREAT)
+        note_made(run, where.inode);
     if (!err && where.inode == VK_NONE)
         err = open_create(run, &where, mode, &where.inode);
     if (err)

@@ -46,8 +46,11 @@ struct vk_base {
         is_on_disk;    /* the disk has it, unchanged (of directories: entries may have) */
     bool is_stat_told; /* the recording said it, not the disk */
     bool has_stat;     /* `st` is what it was, but for st_size of one that was not told */
+    bool has_identity; /* `st` has its mode, owner, links and numbers */
     bool has_size, has_list, is_list_same;
-    bool is_asked; /* since `asked` a recorded call knows of its bytes, or of their number */
+    bool is_changed;  /* by the recorded run, at some time */
+    bool may_be_made; /* by an open with O_CREAT: that does not tell whether it was there before */
+    bool is_asked;    /* since `asked` a recorded call knows of its bytes, or of their number */
     uint64_t asked;
     uint32_t format; /* S_IFMT bits; 0: not known */
     struct stat st;
@@ -101,6 +104,8 @@ struct vk_inode {
     uint64_t number, rdev;
     bool has_mode, has_size, has_owner, has_nlink; /* known */
     bool is_new, is_written, is_live; /* live: /proc and the like, whose contents change */
+    bool is_relabelled;               /* its mode, owner or links were changed, too */
+    bool is_opened;                   /* with O_CREAT: it is there */
     uint64_t size, base_size;         /* bytes from base_size on are not the base's any more */
     struct timespec atime, mtime, ctime;
     bool has_times;
@@ -282,6 +287,7 @@ struct vk_run {
     bool is_retry;              /* the task waited in it */
     bool learns;                /* the history may be added to */
     bool has_taken;             /* the answer is the recording's, in part */
+    bool may_differ;            /* ... or would be, of something that the run may have otherwise */
     uint32_t told_slot;         /* of the thread that a recorded clone made; VK_NONE */
     int exit_status;
 };
@@ -502,6 +508,7 @@ bool vk_inode_path(const struct vk_kernel *k, uint32_t inode, char *out, size_t 
 bool vk_where_path(const struct vk_kernel *k, const struct vk_where *where, char *out, size_t room);
 void vk_learn_path(struct vk_run *run, int at, uint64_t path, bool follows, bool is_there);
 bool vk_may(const struct vk_kernel *k, const struct vk_inode *inode, unsigned rwx);
+void vk_inode_changed(struct vk_kernel *k, struct vk_inode *inode);
 void vk_times_touch(struct vk_kernel *k, struct vk_inode *inode, bool modified);
 
 /* ---- vk_kernel.c ---- */
@@ -535,6 +542,12 @@ int64_t vk_file_read(struct vk_run *run, uint32_t inode, uint64_t offset, uint8_
 int64_t vk_file_write(struct vk_run *run, uint32_t inode, uint64_t offset, const uint8_t *bytes,
                       uint64_t size);
 int64_t vk_file_resize(struct vk_run *run, uint32_t inode, uint64_t size);
+/* Whether a file may be another one than it was in the recording: the run has changed it, or the
+ * recorded one did. */
+bool vk_is_own(const struct vk_kernel *k, const struct vk_inode *inode);
+/* Like vk_unknown(), where the answer depends on what the run did before: a run that goes on
+ * differently does not take the recording's. */
+int64_t vk_unknown_own(struct vk_run *run, const char *why);
 int64_t vk_file_size(struct vk_run *run, uint32_t inode, uint64_t *size);
 
 /* ---- vk_maps.c ---- */

@@ -52,6 +52,7 @@ struct view { /* of an inode */
     bool has_all; /* the times, too */
 };
 
+/* VK_UNKNOWN: the model cannot say. Of a file that a live run has changed, nothing else can. */
 static int64_t view_of(struct vk_run *run, uint32_t index, struct view *view)
 {
     struct vk_kernel *k = run->k;
@@ -61,7 +62,7 @@ static int64_t view_of(struct vk_run *run, uint32_t index, struct view *view)
     bool is_plain = S_ISREG(inode->mode);
     if (inode->is_live || !inode->has_mode || !inode->has_owner || !inode->has_nlink ||
         (is_plain && !inode->has_size))
-        return VK_UNKNOWN;
+        return vk_is_own(k, inode) ? vk_unknown_own(run, "of a file that was changed") : VK_UNKNOWN;
     struct stat *st = &view->st;
     *st = (struct stat){0};
     if (base && base->has_stat)
@@ -132,6 +133,8 @@ static int64_t give_stat(struct vk_run *run, uint32_t inode, const struct stat *
     struct stat told;
     bool has_next = !vk_is_input(run->k, inode) && vk_next_answer(run, &next);
     if (inode == VK_NONE || view_of(run, inode, &view)) {
+        if (run->may_differ)
+            return VK_UNKNOWN;
         if (has_next)
             return vk_give_answer(run, &next);
         if (!stream)
@@ -146,6 +149,22 @@ static int64_t give_stat(struct vk_run *run, uint32_t inode, const struct stat *
     return vk_put(run, address, &view.st, SIZE_OF_STAT);
 }
 
+/* Of a file whose bytes the run has changed, a recorded stat still tells who it is. */
+static void learn_identity(struct vk_base *base, const struct vk_inode *row, const struct stat *st)
+{
+    if (base->has_stat || base->has_identity || row->is_relabelled)
+        return;
+    base->st.st_dev = st->st_dev;
+    base->st.st_ino = st->st_ino;
+    base->st.st_mode = st->st_mode;
+    base->st.st_nlink = st->st_nlink;
+    base->st.st_uid = st->st_uid;
+    base->st.st_gid = st->st_gid;
+    base->st.st_rdev = st->st_rdev;
+    base->st.st_blksize = st->st_blksize;
+    base->has_identity = true;
+}
+
 /* A recorded stat: what the file was, unless the run has changed it. */
 static void learn_stat(struct vk_run *run, uint32_t inode, const struct stat *st)
 {
@@ -154,8 +173,12 @@ static void learn_stat(struct vk_run *run, uint32_t inode, const struct stat *st
         return;
     struct vk_base *base = vk_base_at(run->h, row->base);
     base->format = st->st_mode & S_IFMT;
-    if (row->is_live || row->is_written)
+    if (row->is_live)
         return;
+    if (row->is_written) {
+        learn_identity(base, row, st);
+        return;
+    }
     if (!base->has_stat) {
         base->st = *st;
         base->has_stat = base->is_stat_told = true;
@@ -319,6 +342,8 @@ int64_t vk_call_statx(struct vk_run *run)
         return err;
     bool has_next = !vk_is_input(run->k, inode) && vk_next_answer(run, &next);
     if (inode == VK_NONE || view_of(run, inode, &view)) {
+        if (run->may_differ)
+            return VK_UNKNOWN;
         if (has_next)
             return vk_give_answer(run, &next);
         const struct stat *stream =

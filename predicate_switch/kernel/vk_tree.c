@@ -74,6 +74,20 @@ uint32_t vk_inode_new(struct vk_kernel *k, uint32_t mode)
     return vk_count(&k->inodes) - 1;
 }
 
+void vk_inode_changed(struct vk_kernel *k, struct vk_inode *inode)
+{
+    inode->is_written = true;
+    if (!k->history->is_finished && inode->base != VK_NONE)
+        vk_base_at(k->history, inode->base)->is_changed = true;
+}
+
+bool vk_is_own(const struct vk_kernel *k, const struct vk_inode *inode)
+{
+    return !inode->is_live &&
+           (inode->is_written ||
+            (inode->base != VK_NONE && vk_base_at(k->history, inode->base)->is_changed));
+}
+
 void vk_times_touch(struct vk_kernel *k, struct vk_inode *inode, bool modified)
 {
     uint64_t now = vk_ns(k);
@@ -83,12 +97,14 @@ void vk_times_touch(struct vk_kernel *k, struct vk_inode *inode, bool modified)
                             .tv_nsec = (long)(wall % 1000000000)};
     if (!inode)
         return;
+    vk_inode_changed(k, inode);
     inode->ctime = time;
     if (modified)
         inode->mtime = time;
+    else
+        inode->is_relabelled = true;
     if (inode->is_new && !inode->atime.tv_sec)
         inode->atime = time;
-    inode->is_written = true;
 }
 
 /* ---- what the base says of an inode ---- */
@@ -102,7 +118,7 @@ static void take_stat(struct vk_inode *inode, const struct vk_base *base)
         inode->uid = st->st_uid, inode->gid = st->st_gid, inode->has_owner = true;
     if (!inode->has_nlink)
         inode->nlink = (uint32_t)st->st_nlink, inode->has_nlink = true;
-    if (!inode->has_times) {
+    if (!inode->has_times && base->has_stat) {
         inode->atime = st->st_atim, inode->mtime = st->st_mtim, inode->ctime = st->st_ctim;
         inode->has_times = true;
     }
@@ -114,6 +130,7 @@ static bool has_news(const struct vk_inode *inode, const struct vk_base *base)
 {
     return (base->has_stat &&
             !(inode->has_mode && inode->has_owner && inode->has_nlink && inode->has_times)) ||
+           (base->has_identity && !(inode->has_mode && inode->has_owner && inode->has_nlink)) ||
            (!inode->has_mode && !inode->mode && base->format) ||
            (base->has_size && !inode->has_size) || (base->link && !inode->link);
 }
@@ -130,7 +147,7 @@ void vk_inode_learn(struct vk_kernel *k, uint32_t index)
     struct vk_inode *inode = vk_inode_edit(k, index);
     if (!inode)
         return;
-    if (base->has_stat)
+    if (base->has_stat || base->has_identity)
         take_stat(inode, base);
     if (!inode->has_mode && !inode->mode)
         inode->mode = base->format;
@@ -420,10 +437,22 @@ static int64_t walk_path(struct vk_run *run, int at, const char *path, unsigned 
     return walk_from(&walk);
 }
 
+/* Whether a file is perhaps there only because the recorded run made it, later. */
+static bool is_perhaps_made(const struct vk_run *run, uint32_t inode)
+{
+    const struct vk_inode *row = vk_inode(run->k, inode);
+    return !run->told && vk_is_live(run->k) && row->base != VK_NONE && !row->is_opened &&
+           vk_base_at(run->h, row->base)->may_be_made;
+}
+
 int64_t vk_walk_text(struct vk_run *run, int at, const char *path, unsigned how,
                      struct vk_where *where)
 {
-    return walk_path(run, at, path, how, false, where);
+    int64_t err = walk_path(run, at, path, how, false, where);
+    bool is_found = !err && where->inode != VK_NONE && !(how & VK_WALK_CREATE);
+    return is_found && is_perhaps_made(run, where->inode)
+               ? vk_unknown_own(run, "whether there was such a file before is not known")
+               : err;
 }
 
 int64_t vk_walk(struct vk_run *run, int at, uint64_t path, unsigned how, struct vk_where *where)

@@ -140,6 +140,36 @@ def check_descriptors(bench):
     bench.check(run.status == 0, "descriptors: not sound", run)
 
 
+def make_file(bench, content):
+    """The guest's file as it was before it runs: with this content, or not there."""
+    path = bench.path("changed.file")
+    if os.path.exists(path):
+        os.remove(path)
+    if content:
+        with open(path, "wb") as file:
+            file.write(content)
+
+
+def check_own_files(bench):
+    """What the recording says of a file that the program changes is not taken for a run that does not change it."""
+    program = f"{bench.build}/tests/predicate_switch/switch_changed"
+    with open(os.path.join(HERE, "guests", "changed.c")) as source:
+        line = next(number for number, text in enumerate(source, 1) if "CHANGES" in text)
+    resolved = 0
+    for how in ("write", "append", "read", "mode", "links", "make"):
+        for old in (None, b"old bytes that were there before"):
+            make_file(bench, old)
+            native = bench.run(program, how, "no")
+            make_file(bench, old)
+            trace = bench.record(f"own-{how}-{bool(old)}", program, how)
+            run = bench.wet("replay", trace, "--batch", "--json", "-e", f"what-if changed.c:{line} switch --output 1")
+            answer = run.objects()[-1] if run.out else {}
+            is_right = answer.get("end") == "exit" and answer.get("output") == native.out
+            bench.check(is_right or answer.get("end") == "unresolved", f"{how}, {old}: not {native.out!r}", run)
+            resolved += is_right
+    print(f"files of its own: {resolved} of 12 resolved")
+
+
 def check_endless(bench):
     """A writer that never ends: the recording does."""
     readable, writable = os.pipe()
@@ -161,6 +191,7 @@ def test(bench, _):
     check_rests(bench)
     check_searched(bench)
     check_descriptors(bench)
+    check_own_files(bench)
     check_endless(bench)
 
 

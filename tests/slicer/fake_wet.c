@@ -311,12 +311,13 @@ void wetdbg_close(struct wetdbg *wet)
     for (size_t i = 0; i < wet->regions.count; i++)
         free(wet->regions.at[i].bytes);
     void *all[] = {
-        wet->code.at,        wet->steps.at,        wet->regs.at,        wet->slots.at,
-        wet->undo.at,        wet->undo_bytes.at,   wet->happenings.at,  wet->threads.at,
-        wet->executors.at,   wet->objects.at,      wet->outputs.at,     wet->regions.at,
-        wet->fake_events.at, wet->event_words.at,  wet->mappings.at,    wet->nodes.at,
-        wet->execs.at,       wet->exec_slots.at,   wet->events.at,      wet->intervals.at,
-        wet->first_execs.at, wet->first_events.at, wet->first_slots.at, wet->jumps.at};
+        wet->code.at,      wet->steps.at,       wet->regs.at,         wet->slots.at,
+        wet->undo.at,      wet->undo_bytes.at,  wet->happenings.at,   wet->shown.at,
+        wet->threads.at,   wet->executors.at,   wet->objects.at,      wet->outputs.at,
+        wet->regions.at,   wet->fake_events.at, wet->event_words.at,  wet->mappings.at,
+        wet->nodes.at,     wet->execs.at,       wet->exec_slots.at,   wet->events.at,
+        wet->intervals.at, wet->first_execs.at, wet->first_events.at, wet->first_slots.at,
+        wet->jumps.at};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         free(all[i]);
     mdl_free(wet->model);
