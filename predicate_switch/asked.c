@@ -8,7 +8,6 @@
 #include "common/bisect.h"
 
 struct finder {
-    struct wetdbg_candidates *candidates;
     const struct wetdbg_slice *slice;
     const struct psw_omissions *omissions;
     const struct wetdbg_set *unsure;
@@ -47,8 +46,9 @@ static int ask(struct finder *finder, const struct psw_omission *omission, wetdb
 }
 
 /* What is in the slice already needs no proof. */
-static int meet(struct finder *finder, const struct psw_instance *item, wetdbg_time time)
+static int meet(void *arg, const struct psw_instance *item, wetdbg_time time)
 {
+    struct finder *finder = arg;
     const struct psw_omissions *omissions = finder->omissions;
     int err = 0;
 
@@ -60,26 +60,6 @@ static int meet(struct finder *finder, const struct psw_instance *item, wetdbg_t
         if (!finder->left[i] || !concerns(omission, time) || item->way == omission->way)
             continue;
         err = ask(finder, omission, time, PSW_ASKED_EACH - finder->left[i]--);
-    }
-    return err;
-}
-
-static int go_back(struct finder *finder)
-{
-    struct wetdbg_candidates *candidates = finder->candidates;
-    uint64_t k = wetdbg_interval_at(candidates->wet, candidates->options.until) + 1;
-    const struct psw_list *list;
-    int err = 0;
-
-    while (k-- > 0 && !err) {
-        if (!psw_has_instances(&candidates->predicates, k))
-            continue;
-        err = psw_instances_of(&candidates->instances, k, &list);
-        for (size_t i = err ? 0 : list->count; i-- > 0 && !err;) {
-            wetdbg_time time = list->first_time + list->items[i].time_off;
-            if (time < candidates->options.until)
-                err = meet(finder, &list->items[i], time);
-        }
     }
     return err;
 }
@@ -141,14 +121,14 @@ int psw_asked_find(struct wetdbg_candidates *candidates, const struct wetdbg_sli
                    const struct psw_omissions *omissions, const struct wetdbg_set *unsure,
                    struct psw_asked_list *list)
 {
-    struct finder finder = {candidates, slice, omissions, unsure, list, NULL};
+    struct finder finder = {slice, omissions, unsure, list, NULL};
 
     finder.left = malloc(omissions->count + 1);
     if (!finder.left)
         return -ENOMEM;
     for (size_t i = 0; i < omissions->count; i++)
         finder.left[i] = PSW_ASKED_EACH;
-    int err = go_back(&finder);
+    int err = psw_instances_back(&candidates->instances, candidates->options.until, meet, &finder);
     free(finder.left);
     if (!err)
         sort(list);

@@ -155,6 +155,27 @@ int psw_instances_of(struct psw_instances *instances, uint64_t interval,
     return fill(instances, oldest, interval);
 }
 
+int psw_instances_back(struct psw_instances *instances, wetdbg_time until, psw_instance_fn *fn,
+                       void *arg)
+{
+    const struct psw_predicates *predicates = instances->predicates;
+    uint64_t k = wetdbg_interval_at(predicates->wet, until) + 1;
+    const struct psw_list *list;
+    int err = 0;
+
+    while (k-- > 0 && !err) {
+        if (!psw_has_instances(predicates, k))
+            continue;
+        err = psw_instances_of(instances, k, &list);
+        for (size_t i = err ? 0 : list->count; i-- > 0 && !err;) {
+            wetdbg_time time = list->first_time + list->items[i].time_off;
+            if (time < until)
+                err = fn(arg, &list->items[i], time);
+        }
+    }
+    return err;
+}
+
 int psw_instance_find(const struct psw_list *list, wetdbg_time time, size_t *at)
 {
     uint64_t off = time - list->first_time;

@@ -49,6 +49,14 @@ int psw_instances_of(struct psw_instances *instances, uint64_t interval,
 /* Whether an interval has an instance of any predicate. Runs nothing. */
 bool psw_has_instances(const struct psw_predicates *predicates, uint64_t interval);
 
+/* Told of an instance and its time; not 0 ends the walk. */
+typedef int psw_instance_fn(void *arg, const struct psw_instance *item, wetdbg_time time);
+
+/* All instances before a time of the run, the latest first. The callback may not ask for lists.
+ * What it returned, or errors of psw_instances_of(). */
+int psw_instances_back(struct psw_instances *instances, wetdbg_time until, psw_instance_fn *fn,
+                       void *arg);
+
 /* How many instances a predicate has in the intervals before one. Runs nothing. */
 uint64_t psw_count_before(const struct psw_predicates *predicates, uint32_t predicate,
                           uint64_t interval);

@@ -59,7 +59,9 @@ struct near {
     struct psw_members members; /* by time */
     struct psw_omissions omissions;
     struct entries entries;
-    /* While the run is gone through backward, by predicate: */
+    /* While the run is gone through backward: */
+    size_t members_before; /* this time */
+    /* ... and by predicate: */
     struct later {
         wetdbg_time time;  /* of its instance that comes next, 0: none */
         wetdbg_time other; /* of the next that went another way than that, 0: none */
@@ -133,10 +135,11 @@ static int meet_omissions(struct near *near, const struct psw_instance *item, we
     return err;
 }
 
-static int meet(struct near *near, const struct psw_instance *item, wetdbg_time time,
-                size_t *member)
+static int meet(void *arg, const struct psw_instance *item, wetdbg_time time)
 {
+    struct near *near = arg;
     const struct psw_members *members = &near->members;
+    size_t *member = &near->members_before;
     struct later *later = &near->later[item->predicate];
     struct later now = *later;
     int err = 0;
@@ -168,21 +171,10 @@ static int meet(struct near *near, const struct psw_instance *item, wetdbg_time 
 static int go_back(struct near *near)
 {
     struct wetdbg_candidates *candidates = near->candidates;
-    uint64_t k = wetdbg_interval_at(candidates->wet, candidates->options.until) + 1;
-    size_t member = near->members.count;
-    const struct psw_list *list;
-    int err = 0;
+    int err;
 
-    while (k-- > 0 && !err) {
-        if (!psw_has_instances(&candidates->predicates, k))
-            continue;
-        err = psw_instances_of(&candidates->instances, k, &list);
-        for (size_t i = err ? 0 : list->count; i-- > 0 && !err;) {
-            wetdbg_time time = list->first_time + list->items[i].time_off;
-            if (time < candidates->options.until)
-                err = meet(near, &list->items[i], time, &member);
-        }
-    }
+    near->members_before = near->members.count;
+    err = psw_instances_back(&candidates->instances, candidates->options.until, meet, near);
     for (uint32_t p = 0; p < candidates->predicates.count && !err; p++)
         if (near->later[p].time)
             err = add(near, near->later[p].time, p, 0, near->later[p].cost, FIRST);
