@@ -102,14 +102,9 @@ static int find_line(struct cli_session *session, struct cli_mark *mark, wetdbg_
 /* The instructions of one instance of a line that are in the slice. */
 static int find_instance(struct cli_session *session, struct cli_mark *mark, wetdbg_time *nearest)
 {
-    struct wetdbg_criterion *criterion;
     wetdbg_time *times;
     size_t count;
-    int err = cli_slice_criterion(session, mark->text, false, &criterion);
-    if (err)
-        return err;
-    err = wetdbg_criterion_times(criterion, &times, &count);
-    wetdbg_criterion_free(criterion);
+    int err = cli_slice_times(session, mark->text, &times, &count);
     if (err)
         return err;
     for (size_t i = 0; i < count; i++)

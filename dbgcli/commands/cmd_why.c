@@ -378,14 +378,9 @@ static int path_to_times(struct cli_session *session, const char *text, const we
 static int path_to_instance(struct cli_session *session, const char *text,
                             struct wetdbg_slice_path **path)
 {
-    struct wetdbg_criterion *criterion;
     wetdbg_time *times;
     size_t count;
-    int err = cli_slice_criterion(session, text, false, &criterion);
-    if (err)
-        return err;
-    err = wetdbg_criterion_times(criterion, &times, &count);
-    wetdbg_criterion_free(criterion);
+    int err = cli_slice_times(session, text, &times, &count);
     if (err)
         return err;
     err = path_to_times(session, text, times, count, path);

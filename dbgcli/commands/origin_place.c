@@ -189,6 +189,18 @@ int cli_slice_criterion(struct cli_session *session, const char *text, bool from
     return result;
 }
 
+int cli_slice_times(struct cli_session *session, const char *text, wetdbg_time **times,
+                    size_t *count)
+{
+    struct wetdbg_criterion *criterion;
+    int err = cli_slice_criterion(session, text, false, &criterion);
+    if (err)
+        return err;
+    err = wetdbg_criterion_times(criterion, times, count);
+    wetdbg_criterion_free(criterion);
+    return err;
+}
+
 /* ---- places in words ---- */
 
 char *cli_spot_text(struct cli_session *session, const struct wetdbg_spot *spot)

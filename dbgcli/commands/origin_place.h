@@ -19,6 +19,10 @@ int cli_origin_criterion(struct cli_session *session, const char *text,
 int cli_slice_criterion(struct cli_session *session, const char *text, bool from_write,
                         struct wetdbg_criterion **out);
 
+/* The times that cli_slice_criterion() stands for, to be freed. */
+int cli_slice_times(struct cli_session *session, const char *text, wetdbg_time **times,
+                    size_t *count);
+
 /* "rax", "xmm3.b8", "ZF", "0x404010 <total+4>"; to be freed, never NULL. */
 char *cli_spot_text(struct cli_session *session, const struct wetdbg_spot *spot);
 
