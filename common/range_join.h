@@ -19,7 +19,7 @@
         wd_pairs_join((ranges), (count));                                                          \
     })
 
-/* The same of uint64_t[count][2]. */
+/* Sorts and joins ranges as wd_ranges_join() does: uint64_t[count][2], each start and end. */
 size_t wd_pairs_join(void *pairs, size_t count);
 
 #endif

@@ -26,7 +26,7 @@ void dlt_crash_place_find(pid_t tid, struct dlt_crash_place *place);
 /* Whether the signal, if it ends a process, makes it dump core. */
 bool dlt_dumps_core(int number);
 
-/* The same of a program that others let run, whose modules are in `model`. `read` is 0 if all
+/* A crash of a program that others let run, whose modules are in `model`. `read` is 0 if all
  * `count` bytes could be read. */
 struct dlt_crash {
     struct wetdbg_model *model;

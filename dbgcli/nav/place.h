@@ -25,7 +25,8 @@ const char *cli_source_text(struct cli_session *session, const char *file, uint3
 /* "file.c:12", or "libc.so.6", or "?"; the base name is enough for people. */
 void cli_place_print(struct cli_out *out, const struct cli_place *place);
 
-/* The same of one instruction: without a line its address, with the function and how far in. */
+/* Prints the place of one instruction: "file.c:12", or without a line its address, with the
+ * function and how far in. */
 void cli_place_print_exact(struct cli_session *session, const struct cli_place *place);
 
 /* Adds pc, function, linkage_name, file, line, module and text to an object. */

@@ -73,7 +73,7 @@ struct wet_build_result {
  * Until then the file is PATH.part, with a journal PATH.part-log beside it. If the build is
  * interrupted, killed, or finds no room, they stay (after a kill only, if options->is_once), and
  * the next one with the same fingerprint and options goes on with the last interval that is whole.
- * It comes to the same file, byte for byte, as a build that was left alone.
+ * The file is then the same, byte for byte, as that of a build that was left alone.
  */
 int wet_build(struct rep_feed *feed, const char *path, const struct wet_build_options *options,
               struct wet_build_result *result);
