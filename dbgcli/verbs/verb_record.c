@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `wetdbg record`: records a program by rr, or says what this machine can do (--check). */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "dbgcli/exit_status.h"
+#include "dbgcli/signal_name.h"
 #include "dbgcli/verbs/memory_arg.h"
+#include "dbgcli/verbs/until_fail.h"
 #include "dbgcli/verbs/verb.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/record.h>
@@ -15,6 +18,7 @@ static const struct cli_option options[] = {
     {"output", 'o', "DIR", "keep the recording in DIR, which must not exist yet"},
     {"wait", 0, NULL, "record until the last process has ended, not just the program itself"},
     {"chaos", 0, NULL, "draw lots about which thread runs when: finds failures that are rare"},
+    {"until-fail", 0, "N", "up to N runs, until one fails; only its recording is kept"},
     {"ticks", 0, "KIND", "auto, hardware or software: how rr counts progress"},
     {"keep-input", 0, "SIZE", "of standard input keep what the program leaves: 64M, 0: nothing"},
     {"check", 0, NULL, "record nothing; say what this machine can do"},
@@ -23,14 +27,18 @@ static const struct cli_option options[] = {
 };
 
 const struct cli_syntax cli_record_syntax = {
-    .usage = "[-o DIR] [--wait] [--chaos] [--ticks=KIND] [--keep-input=SIZE]\n"
-             "                     [--check [--json]] [--] PROGRAM [ARG]...",
+    .usage = "[-o DIR] [--wait] [--chaos] [--until-fail=N] [--ticks=KIND]\n"
+             "                     [--keep-input=SIZE] [--check [--json]] [--] PROGRAM [ARG]...",
     .options = options,
     .operands_max = CLI_OPERANDS_ANY,
     .ends_at_operand = true,
     .details = "The exit status is that of the program; 125 if it could not be recorded.\n"
                "Without -o the recording goes to rr's place ($_RR_TRACE_DIR, else\n"
                "$XDG_DATA_HOME/rr); 'wetdbg replay' without a name opens the newest.\n"
+               "With --until-fail a run fails if its exit status is not 0, or if a signal ends\n"
+               "it; of a program with several threads or processes each second run draws lots\n"
+               "(--chaos: each). Ctrl-C keeps a run that it ends: -- timeout 60 PROGRAM does so\n"
+               "by itself where a program hangs.\n"
                "Without --wait, processes that outlive the program (daemons) are killed when it\n"
                "ends.",
 };
@@ -96,6 +104,46 @@ static int check_machine(struct cli_app *app, const struct cli_args *args)
     return cli_exit_status(wetdbg_record_check(app->out->stream, false));
 }
 
+static void say_runs(const struct cli_until_fail *found,
+                     const struct wetdbg_record_outcome *outcome)
+{
+    const char *lots = found->drew_lots ? ", drawing lots (--chaos)" : "";
+
+    if (!found->has_failed)
+        fprintf(stderr, "wetdbg: none of %" PRIu64 " runs failed; no recording is kept\n",
+                found->runs);
+    else if (outcome->signal)
+        fprintf(stderr, "wetdbg: run %" PRIu64 " was ended by %s%s\n", found->runs,
+                cli_signal_name(outcome->signal), lots);
+    else
+        fprintf(stderr, "wetdbg: run %" PRIu64 " failed with exit status %d%s\n", found->runs,
+                outcome->exit_status, lots);
+}
+
+/* Records once; or again and again, and says what came of that. */
+static int record(const struct wetdbg_record_options *how, const struct cli_args *args,
+                  struct wetdbg_record_outcome *outcome)
+{
+    struct cli_until_fail found;
+    uint64_t most;
+    int err = cli_args_number(args, "until-fail", 1, &most);
+
+    if (err || !cli_args_has(args, "until-fail"))
+        return err ? err : wetdbg_record(how, args->operands, outcome);
+    if (!most)
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "record: --until-fail needs at least one run");
+    err = cli_record_until_fail(how, args->operands, most, outcome, &found);
+    if (err)
+        return err;
+    if (!found.has_failed && found.was_told)
+        return wetdbg_fail(-WETDBG_ERR_INTERRUPTED,
+                           "record: interrupted after run %" PRIu64
+                           ", which did not fail; no recording is kept",
+                           found.runs);
+    say_runs(&found, outcome);
+    return 0;
+}
+
 int cli_record_run(struct cli_app *app, const struct cli_args *args)
 {
     struct wetdbg_record_options how = {
@@ -116,10 +164,10 @@ int cli_record_run(struct cli_app *app, const struct cli_args *args)
     if (!args->operand_count)
         return wetdbg_fail(-WETDBG_ERR_USAGE, "record: which program? usage: wetdbg record %s",
                            cli_record_syntax.usage);
-    err = wetdbg_record(&how, args->operands, &outcome);
+    err = record(&how, args, &outcome);
     if (err)
         return err;
-    if (isatty(STDERR_FILENO))
+    if (outcome.trace_dir && (isatty(STDERR_FILENO) || cli_args_has(args, "until-fail")))
         fprintf(stderr, "wetdbg: recorded in %s\n", outcome.trace_dir);
     int status = outcome.exit_status, signal = outcome.signal;
     wetdbg_record_outcome_fini(&outcome);

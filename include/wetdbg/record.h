@@ -47,6 +47,8 @@ struct wetdbg_record_outcome {
     int exit_status; /* of the program; 128 + N if signal N ended it */
     int signal;      /* that ended the program, else 0: pass it to wetdbg_die_of */
     bool is_software_ticks;
+    /* SIGHUP, SIGINT, SIGQUIT or SIGTERM came for the program, from a terminal or a process. */
+    bool was_told_to_end;
     char *trace_dir; /* absolute; to be freed; never NULL after success */
 };
 

@@ -166,6 +166,11 @@ static void take_report(struct rec_relay *relay, struct rec_report *report)
         stop_like(stop_signal);
 }
 
+static bool is_end(int signo)
+{
+    return signo == SIGHUP || signo == SIGINT || signo == SIGQUIT || signo == SIGTERM;
+}
+
 static int take_signals(struct rec_relay *relay, int *status)
 {
     struct signalfd_siginfo info;
@@ -174,6 +179,7 @@ static int take_signals(struct rec_relay *relay, int *status)
     while (!ended && read(relay->signal_fd, &info, sizeof(info)) == sizeof(info)) {
         int signo = (int)info.ssi_signo;
 
+        relay->was_told_to_end |= is_end(signo);
         if (signo == SIGCHLD)
             ended = reap(relay, status);
         else if (info.ssi_code <= 0 && relay->has_preload)

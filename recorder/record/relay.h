@@ -21,7 +21,8 @@
 
 struct rec_relay {
     int signal_fd, program_fd;
-    bool has_preload; /* else nobody tells of the program, and rr passes SIGTERM on */
+    bool has_preload;     /* else nobody tells of the program, and rr passes SIGTERM on */
+    bool was_told_to_end; /* one of the signals came by which people end a job */
     pid_t rr;
     /* CLOCK_MONOTONIC in ms until which the other half may come; 0 = none expected */
     int64_t own_until[REC_SIGNALS], rr_until[REC_SIGNALS];

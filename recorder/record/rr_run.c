@@ -44,6 +44,7 @@ struct run {
     char *out_dir; /* absolute; NULL = rr's place */
     bool is_software;
     bool wait_all, chaos;
+    bool was_told_to_end;
     char *const *environment; /* NULL = ours */
     const char *microarch;    /* NULL = rr knows best */
     int report_write_fd;
@@ -245,6 +246,7 @@ static int spawn_and_wait(struct run *run, char *const argv[], int *status)
     run->report_write_fd = -1;
     if (child > 0)
         err = rec_relay_wait(&relay, child, &run->report, status);
+    run->was_told_to_end = relay.was_told_to_end;
     rec_relay_close(&relay);
     free(args);
     return err;
@@ -319,6 +321,7 @@ int wetdbg_record(const struct wetdbg_record_options *options, char *const argv[
         err = spawn_and_wait(&run, argv, &status);
     if (!err) {
         found.is_software_ticks = run.is_software;
+        found.was_told_to_end = run.was_told_to_end;
         err = judge(&run, status, &found);
     }
     /* Without the processor's answers a few instructions are refused; without its surroundings a
