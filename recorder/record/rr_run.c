@@ -166,6 +166,10 @@ static void set_preload_environment(const struct run *run)
         unsetenv(TCK_ENV_PRELOAD);
     snprintf(fd_text, sizeof(fd_text), "%d", run->report_write_fd);
     setenv(TCK_ENV_REPORT, fd_text, 1);
+    if (run->chaos)
+        setenv(TCK_ENV_CHAOS, "1", 1);
+    else
+        unsetenv(TCK_ENV_CHAOS);
     setenv(TCK_ENV_MODE, run->is_software ? TCK_MODE_SOFTWARE : TCK_MODE_HARDWARE, 1);
     setenv("LD_PRELOAD", run->preload, 1);
 }

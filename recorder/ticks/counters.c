@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/ptrace.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 
 #include "recorder/ticks/digest_format.h"
@@ -24,6 +25,9 @@
 #define PATIENCE_NS_MAX  (50ULL * 1000000) /* how long to wait for a system call ... */
 #define PATIENCE_NS_MIN  (10ULL * 1000000) /* ... when the last slices saw none */
 #define SAMPLE_NS_MIN    100000ULL
+#define DRAWN_OF         2       /* one slice in so many is drawn, where lots are */
+#define DRAWN_NS_MIN     4096ULL /* the shortest */
+#define DRAWN_LENGTHS    8       /* powers of 2, from there on */
 #define SI_CODE_SLICE    (-9999) /* of a slice signal that no counter sent, as rr itself has it */
 #define EVENT_STOP       128     /* PTRACE_EVENT_STOP */
 
@@ -42,10 +46,17 @@ static struct counter counters[FD_COUNT];
 static struct {
     pid_t tid;
     uint64_t used_ns;
+    uint64_t drawn_ns; /* it ends after so long and waits for no system call; 0: it is not drawn */
 } slice;
+static bool draws_lots;
 static uint64_t patience_ns = PATIENCE_NS_MAX;
 static bool is_imitating;
 static bool has_several_tasks;
+
+void tck_counters_draw_lots(void)
+{
+    draws_lots = true;
+}
 
 void tck_counters_note_new_task(void)
 {
@@ -67,24 +78,43 @@ bool tck_counter_is_own(int fd)
     return tck_counter_is(fd) && counters[fd].tid == 0;
 }
 
+/* How long the slice is to last. */
+static uint64_t length_ns(const struct counter *counter)
+{
+    uint64_t ns = counter->period * NS_PER_TICK;
+
+    return slice.drawn_ns && slice.drawn_ns < ns ? slice.drawn_ns : ns;
+}
+
 /* When the signal is wanted: as late as it may be, since a system call is preferred. */
 static uint64_t sample_ns(const struct counter *counter)
 {
-    uint64_t want_ns = counter->period * NS_PER_TICK;
+    uint64_t want_ns = length_ns(counter);
+    uint64_t least_ns = slice.drawn_ns ? DRAWN_NS_MIN : SAMPLE_NS_MIN;
 
     if (counter->period >= PERIOD_UNLIMITED || counter->period == 0 || !has_several_tasks)
         return NS_UNLIMITED;
-    if (want_ns < patience_ns)
+    if (!slice.drawn_ns && want_ns < patience_ns)
         want_ns = patience_ns;
-    return want_ns > slice.used_ns + SAMPLE_NS_MIN ? want_ns - slice.used_ns : SAMPLE_NS_MIN;
+    return want_ns > slice.used_ns + least_ns ? want_ns - slice.used_ns : least_ns;
+}
+
+static void begin_slice(pid_t tid)
+{
+    uint32_t lot;
+
+    slice.tid = tid;
+    slice.used_ns = slice.drawn_ns = 0;
+    if (!draws_lots || getrandom(&lot, sizeof(lot), GRND_NONBLOCK) != sizeof(lot))
+        return;
+    if (lot % DRAWN_OF == 0)
+        slice.drawn_ns = DRAWN_NS_MIN << (lot / DRAWN_OF % DRAWN_LENGTHS);
 }
 
 static void enter_slice(pid_t tid)
 {
-    if (tid == slice.tid)
-        return;
-    slice.tid = tid;
-    slice.used_ns = 0;
+    if (tid != slice.tid)
+        begin_slice(tid);
 }
 
 static pid_t process_of(pid_t tid)
@@ -225,7 +255,7 @@ static uint64_t elapsed_ns(int fd)
 /* Whether the slice is over, now that its task stopped like this. */
 static bool is_expired(const struct counter *counter, enum stop_kind kind)
 {
-    uint64_t period_ns = counter->period * NS_PER_TICK;
+    uint64_t period_ns = length_ns(counter);
 
     if (counter->period >= PERIOD_UNLIMITED || !has_several_tasks)
         return false;
@@ -237,6 +267,8 @@ static bool is_expired(const struct counter *counter, enum stop_kind kind)
         if (counter->period <= PERIOD_OVER)
             return true;
         /* The timer and the counter are not exact: a tenth less will do. */
+        if (slice.drawn_ns)
+            return slice.used_ns >= period_ns - period_ns / 10;
         return slice.used_ns >= period_ns && slice.used_ns >= patience_ns - patience_ns / 10;
     }
 }
@@ -267,9 +299,10 @@ uint64_t tck_counter_value(int fd)
         return 0; /* not a recording */
     kind = classify_stop(counter->tid, &info);
     expired = is_expired(counter, kind);
-    adjust_patience(kind, expired);
+    if (!slice.drawn_ns)
+        adjust_patience(kind, expired);
     if (expired)
-        slice.used_ns = 0;
+        begin_slice(counter->tid);
     if (kind == STOP_SIGNAL || kind == STOP_SLICE) {
         unsigned flags =
             (kind == STOP_SLICE ? TCK_STOP_SLICE : 0u) | (expired ? TCK_STOP_EXPIRED : 0u);

@@ -12,6 +12,10 @@
  * lasted long enough; then once the period plus one, at the next system call if there is one.
  * A stop at an interrupt is an asynchronous event that replay must search for, so a slice ends
  * there only when no system call came for patience_ns. While there is but one task nothing ends.
+ *
+ * Lots. A race of some microseconds shows only if a slice ends in its midst. Of a recording in
+ * chaos mode one slice in two is a drawn one: it lasts 4 to 1,000 us, each power of 2 as likely as
+ * the next, or as long as rr says if that is less, and ends wherever the task is then.
  */
 #ifndef RECORDER_TICKS_COUNTERS_H
 #define RECORDER_TICKS_COUNTERS_H
@@ -38,6 +42,9 @@ int tck_counter_ioctl(int fd, unsigned long request, const void *arg);
 
 /* To be called before `fd` is closed. */
 void tck_counter_forget(int fd);
+
+/* Lots are drawn about slices from now on. */
+void tck_counters_draw_lots(void);
 
 /* A task was forked or cloned; from now on time slices end. */
 void tck_counters_note_new_task(void);

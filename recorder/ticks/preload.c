@@ -73,6 +73,7 @@ static void clean_environment(void)
     unsetenv(TCK_ENV_PRELOAD);
     unsetenv(TCK_ENV_REPORT);
     unsetenv(TCK_ENV_MODE);
+    unsetenv(TCK_ENV_CHAOS);
 }
 
 /* A standard descriptor that the user closed must not become one of rr's files, into which rr
@@ -95,6 +96,8 @@ __attribute__((constructor)) static void start(void)
     own_pid = getpid();
     occupy_closed_descriptors();
     tck_report_take();
+    if (getenv(TCK_ENV_CHAOS))
+        tck_counters_draw_lots();
     clean_environment();
 }
 

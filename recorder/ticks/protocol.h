@@ -14,6 +14,8 @@
 #define TCK_MODE_HARDWARE "hardware"
 /* The user's own LD_PRELOAD, which is put back; unset if the user had none. */
 #define TCK_ENV_PRELOAD "WETDBG_TICKS_LD_PRELOAD"
+/* Set if lots are drawn about where time slices end, too (rr's chaos mode). */
+#define TCK_ENV_CHAOS "WETDBG_TICKS_CHAOS"
 /* Decimal descriptor of the report pipe; may be absent. */
 #define TCK_ENV_REPORT "WETDBG_TICKS_REPORT"
 #define TCK_ENV_PREFIX "WETDBG_TICKS_"

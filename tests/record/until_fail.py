@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """`wetdbg record --until-fail`: which run is kept, and that nothing else is.
 
-    until_fail.py WETDBG THREADED
+    until_fail.py WETDBG LOST
 """
 import os
 import signal
@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-WETDBG, THREADED = sys.argv.pop(1), sys.argv.pop(1)
+WETDBG, LOST = sys.argv.pop(1), sys.argv.pop(1)
 
 # Counts its runs in the file `runs`, without starting another process.
 COUNT = "n=0; test -f runs && read n < runs; n=$((n + 1)); echo $n > runs; "
@@ -89,11 +89,19 @@ class UntilFail(unittest.TestCase):
         self.assertEqual((run.returncode, self.runs()), (1, 3), run.stderr)
 
     def test_lots_are_drawn_where_an_order_could_be_another(self):
-        run = self.record(2, "--", "sh", "-c", COUNT + f"{THREADED} > /dev/null; test $n -lt 2")
+        run = self.record(2, "--", "sh", "-c", COUNT + "/bin/true; test $n -lt 2")
         self.assertEqual(run.returncode, 1, run.stderr)
         self.assertIn("run 2 failed with exit status 1, drawing lots (--chaos)\n", run.stderr)
         run = self.record(1, "--chaos", "--", "false")
         self.assertIn("run 1 failed with exit status 1, drawing lots (--chaos)\n", run.stderr)
+
+    def test_lots_find_a_race_between_system_calls(self):
+        run = self.record(200, "-o", "here", "--", LOST)
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertIn("drawing lots (--chaos)\n", run.stderr)
+        said = self.asked(self.path("here"), "output")
+        self.assertIn(run.stdout.splitlines()[-1], said)
+        self.assertNotIn("400", said)
 
     def test_somebody_may_end_it(self):
         program = COUNT + "trap 'exit 0' TERM; echo ready; while :; do sleep 0.1; done"
