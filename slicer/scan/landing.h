@@ -7,12 +7,14 @@
 
 struct slc_landing {
     uint64_t rsp;  /* frames whose return addresses lie below are gone; 0: not known */
-    bool is_above; /* that is the frame's own return address: the stack pointer was lower */
+    bool is_moved; /* `rsp` is that of a little later, when something had moved it that is not
+                    * known */
 };
 
 /*
  * Finds it by the first operand on the stack that the thread has among the executions from `e` on
- * of an interval; or soon after it. 0, -ENOMEM or what wet_interval_get() returns.
+ * of an interval, or soon after it; less the constants that were added to the stack pointer before
+ * that. 0, -ENOMEM or what wet_interval_get() returns.
  */
 int slc_landing_find(struct slc_code *code, const struct wet_interval *interval, size_t e,
                      uint32_t task, struct slc_landing *landing);

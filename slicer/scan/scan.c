@@ -60,9 +60,9 @@ static int pass_far_jump(struct slc_scan *scan, struct slc_task *task, const str
     struct slc_landing landing;
     int err = slc_landing_find(scan->code, scan->interval, after, exec->task, &landing);
 
-    if (!err && (landing.is_above || !landing.rsp) && scan->landings_asked++ < LANDINGS_MAX)
+    if (!err && (landing.is_moved || !landing.rsp) && scan->landings_asked++ < LANDINGS_MAX)
         err = slc_landing_ask(scan->wet, time, &landing);
-    else if (landing.is_above)
+    else if (landing.is_moved)
         landing.rsp = 0;
     return err ? err : slc_frames_pass_far_jump(&task->frames, task->next->function, landing.rsp);
 }

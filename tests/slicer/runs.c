@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <wetdbg/model.h>
+
 #define STEPS_MAX 400000
 
 char **run_kind_read(struct run_kind *kind, char **arguments)
@@ -13,6 +15,7 @@ char **run_kind_read(struct run_kind *kind, char **arguments)
     for (; *arguments && **arguments == '-'; arguments++) {
         kind->has_turns |= strcmp(*arguments, "-t") == 0;
         kind->has_signals |= strcmp(*arguments, "-s") == 0;
+        kind->has_jumps |= strcmp(*arguments, "-j") == 0;
     }
     return arguments;
 }
@@ -39,6 +42,31 @@ void choose_criteria(const struct wetdbg *wet, struct brute_criterion *criteria,
             continue;
         c->address = fake_slots(wet)[step->slot_off];
         c->size = step->info->mems[0].size_bytes;
+    }
+}
+
+static bool leaves_frames(const struct wetdbg *wet, wetdbg_time t)
+{
+    const struct fake_step *step = fake_step(wet, t), *next = fake_step(wet, t + 1);
+    struct wetdbg_model *model = wetdbg_get_model((struct wetdbg *)(uintptr_t)wet);
+    struct wetdbg_function from, to;
+
+    return step->info->klass == INS_JMP_INDIRECT && !wetdbg_function_at(model, step->pc, &from) &&
+           !wetdbg_function_at(model, next->pc, &to) && from.start != to.start &&
+           to.start != next->pc;
+}
+
+void stand_after_landings(const struct wetdbg *wet, struct brute_criterion *criteria, size_t count)
+{
+    uint64_t seed = 88172645463325252u, steps = wetdbg_get_info(wet)->instructions;
+
+    for (size_t i = 0; i < count; i += 2) {
+        wetdbg_time t = criteria[i].time;
+        while (t > 1 && (t >= steps || !leaves_frames(wet, t)))
+            t--;
+        t += 1 + next_random(&seed) % 8;
+        if (t <= steps)
+            criteria[i] = (struct brute_criterion){.time = t};
     }
 }
 

@@ -8,9 +8,11 @@
 struct run_kind {
     bool has_turns;   /* threads take turns, as random numbers say */
     bool has_signals; /* signals are sent */
+    bool has_jumps;   /* there are jumps that leave frames */
 };
 
-/* Reads "-t" and "-s" (threads, signals) in front of the names of programs, which it returns. */
+/* Reads "-t", "-s" and "-j" (threads, signals, jumps that leave frames) in front of the names of
+ * programs, which it returns. */
 char **run_kind_read(struct run_kind *kind, char **arguments);
 
 /* A run, for wetdbg_close(). The first seed of one without turns and signals is the only one. */
@@ -21,5 +23,8 @@ uint64_t next_random(uint64_t *state);
 
 /* Chooses in turn all that an instance uses, a register, the bytes that it is about to read. */
 void choose_criteria(const struct wetdbg *wet, struct brute_criterion *criteria, size_t count);
+
+/* Has every second one stand where the frame that a jump landed in has done little since. */
+void stand_after_landings(const struct wetdbg *wet, struct brute_criterion *criteria, size_t count);
 
 #endif

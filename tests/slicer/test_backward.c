@@ -2,7 +2,8 @@
 /*
  * Slices of small programs against the brute-force slicer: equal sets of instances and equal
  * distances, for criteria all over the run, in each kind. Arguments: programs; after -t programs
- * whose threads take turns, and after -s such that get signals, as several random numbers say.
+ * whose threads take turns, and after -s such that get signals, as several random numbers say;
+ * after -j such whose jumps leave frames.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -184,6 +185,8 @@ static void check_run(char *program, bool bypass, uint64_t run_seed)
     session->stretch_bits = run_seed % 2 ? 7 : 10; /* the runs are short */
     session->join_mask = 1;
     choose_criteria(wet, criteria, CRITERIA_COUNT);
+    if (kind.has_jumps)
+        stand_after_landings(wet, criteria, CRITERIA_COUNT);
     struct brute *brute =
         (bypass ? brute_new : brute_new_no_exits)(wet, criteria, CRITERIA_COUNT, bypass);
     for (unsigned i = 0; i < CRITERIA_COUNT; i++)
