@@ -32,7 +32,7 @@ static char *program;
 static int set_up(void **state)
 {
     static struct fixture f;
-    const struct run_kind kind = {false, false};
+    const struct run_kind kind = {0};
     const struct wetdbg_slice_options options = {.kinds = WETDBG_SLICE_FULL};
 
     f.wet = run_program(&kind, program, 1);
