@@ -143,7 +143,9 @@ static int by_time(const void *a, const void *b)
 
     if (x->time != y->time)
         return x->time < y->time ? -1 : 1;
-    return x->address < y->address ? -1 : x->address > y->address;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    return x->location < y->location ? -1 : x->location > y->location;
 }
 
 int psw_asked_uses(const struct psw_asked *asked, const struct psw_omissions *omissions,
@@ -159,7 +161,8 @@ int psw_asked_uses(const struct psw_asked *asked, const struct psw_omissions *om
             continue;
         if (wd_grow(uses->items, uses->capacity, uses->count + 1))
             return -ENOMEM;
-        uses->items[uses->count++] = (struct psw_use){omission->before, omission->address};
+        uses->items[uses->count++] =
+            (struct psw_use){omission->before, omission->address, omission->location};
     }
     if (uses->count)
         qsort(uses->items, uses->count, sizeof(*uses->items), by_time);

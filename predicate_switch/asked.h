@@ -24,10 +24,11 @@ struct psw_asked_list {
     size_t count, capacity;
 };
 
-/* A use, by its time, and a byte that it read. */
+/* A use, by its time, and what it read. */
 struct psw_use {
     wetdbg_time time;
-    uint64_t address;
+    uint64_t address;  /* of a byte, */
+    uint16_t location; /* ... or, unless WETDBG_LOCATION_NONE, which register */
 };
 
 struct psw_uses {

@@ -127,7 +127,7 @@ static int meet_omissions(struct near *near, const struct psw_instance *item, we
         if (time < omission->before && item->way != omission->way) {
             err =
                 add(near, time, item->predicate, omission->distance + 1, cost_of(near, item, time),
-                    omission->kind == PSW_OMITS_BYTE ? POTENTIAL : NEARBY);
+                    omission->kind == PSW_OMITS_PLACE ? POTENTIAL : NEARBY);
             active->left--;
         }
         link = &active->next;

@@ -2,7 +2,8 @@
 /*
  * Three steps: bytes that the slice's instances handed on through memory are put together by
  * granules of eight; each store on some side is held against them, as it is met in the run; and
- * what a side's blocks could have written becomes that side's omissions.
+ * what a side's blocks could have written becomes that side's omissions. Registers that were handed
+ * on are held against the code.
  */
 #include "predicate_switch/potential.h"
 
@@ -12,6 +13,8 @@
 
 #include "common/array.h"
 #include "common/bisect.h"
+#include "predicate_switch/handed.h"
+#include "predicate_switch/reaching.h"
 #include "predicate_switch/sides.h"
 #include "recorder/insn/insn_ranges.h"
 #include "slicer/slicer.h"
@@ -22,14 +25,16 @@
 
 #define GRANULES_MAX 64u                 /* of one store that are looked at */
 #define LINE         (UINT64_C(1) << 63) /* marks lines of 64 bytes among granules */
+#define REGISTER     UINT64_MAX          /* in place of a granule, behind all others */
 
-/* A byte that was handed on: once by its granule, once by its line. */
+/* A byte that was handed on: once by its granule, once by its line. Or a register. */
 struct wanted {
     uint64_t granule;
     wetdbg_time after, before;
     uint64_t address;
     uint32_t distance;
-    bool is_own; /* the program's own code wrote it, or nobody did */
+    uint16_t location; /* of a register, else WETDBG_LOCATION_NONE */
+    bool is_own;       /* the program's own code wrote it, or nobody did */
 };
 
 /* The nearest of those that a block could have written: indexes, the nearest first. */
@@ -62,13 +67,23 @@ enum guess {
     GUESS_CALL = 4,    /* in a library */
 };
 
+/* What a block may write, and how near to what is wanted. */
+enum met {
+    MET_BYTES,
+    MET_LINES,
+    MET_REGISTERS,
+    MET_COUNT,
+};
+
 struct work {
     struct wetdbg_candidates *candidates;
     struct psw_sides sides;
+    const struct wetdbg_slice *slice;
     struct wanted *wanted; /* by granule, then by distance */
     size_t wanted_count, wanted_capacity;
-    struct nearest *nearest; /* by block: of its bytes; then, by block again, of its lines */
-    bool guesses_too;
+    struct psw_handings handings; /* if is_thorough */
+    struct nearest *nearest;      /* by enum met, then by block */
+    bool is_thorough;
     uint8_t *guesses;          /* by block: of enum guess */
     struct nearest closest[2]; /* of all that is wanted, and of what is_own */
     struct frame_store *stores;
@@ -101,18 +116,25 @@ static int want_instance(void *arg, const struct wetdbg_slice_instance *instance
         .before = instance->parent && instance->parent < until ? instance->parent : until,
         .address = instance->address,
         .distance = instance->distance,
-        .is_own = work->guesses_too && wetdbg_is_own(work->candidates->wet, instance->pc)};
+        .location = WETDBG_LOCATION_NONE,
+        .is_own = work->is_thorough && wetdbg_is_own(work->candidates->wet, instance->pc)};
 
-    if (instance->location != WETDBG_LOCATION_NONE || !instance->address ||
-        instance->edge == WETDBG_EDGE_CONTROL || instance->edge == WETDBG_EDGE_NONE ||
-        instance->time >= wanted.before)
+    if (instance->location != WETDBG_LOCATION_NONE)
+        return work->is_thorough && instance->parent < until
+                   ? psw_handings_add(&work->handings, instance)
+                   : 0;
+    if (!instance->address || instance->edge == WETDBG_EDGE_CONTROL ||
+        instance->edge == WETDBG_EDGE_NONE || instance->time >= wanted.before)
         return 0;
     return add_wanted(work, &wanted);
 }
 
 static int want_initial(struct work *work, const struct wetdbg_slice_initial *initial)
 {
-    struct wanted wanted = {.before = initial->user, .distance = initial->distance, .is_own = true};
+    struct wanted wanted = {.before = initial->user,
+                            .distance = initial->distance,
+                            .location = WETDBG_LOCATION_NONE,
+                            .is_own = true};
     int err = 0;
 
     if (initial->location != WETDBG_LOCATION_NONE)
@@ -150,11 +172,11 @@ static void thin_out(struct work *work)
     work->wanted_count = kept;
 }
 
-static int find_wanted(struct work *work, const struct wetdbg_slice *slice)
+static int find_wanted(struct work *work)
 {
     size_t count;
-    const struct wetdbg_slice_initial *initials = slc_slice_initials_by_user(slice, &count);
-    int err = wetdbg_slice_each_instance(slice, NULL, 0, want_instance, work);
+    const struct wetdbg_slice_initial *initials = slc_slice_initials_by_user(work->slice, &count);
+    int err = wetdbg_slice_each_instance(work->slice, NULL, 0, want_instance, work);
 
     for (size_t i = 0; i < count && !err; i++)
         err = want_initial(work, &initials[i]);
@@ -184,6 +206,11 @@ static void add_nearest(struct work *work, struct nearest *nearest, uint32_t wan
     nearest->items[at] = wanted;
 }
 
+static struct nearest *nearest_of(const struct work *work, enum met met, uint32_t block)
+{
+    return &work->nearest[(size_t)met * work->sides.blocks.count + block];
+}
+
 static void meet_granules(struct work *work, struct nearest *nearest, uint64_t first, uint64_t last)
 {
     last = last - first >= GRANULES_MAX ? first + GRANULES_MAX - 1 : last;
@@ -199,9 +226,8 @@ static void meet_range(struct work *work, uint32_t block, uint64_t address, uint
 
     if (!size || end < address)
         return;
-    meet_granules(work, &work->nearest[block], address >> 3, end >> 3);
-    meet_granules(work, &work->nearest[work->sides.blocks.count + block], address >> 6 | LINE,
-                  end >> 6 | LINE);
+    meet_granules(work, nearest_of(work, MET_BYTES, block), address >> 3, end >> 3);
+    meet_granules(work, nearest_of(work, MET_LINES, block), address >> 6 | LINE, end >> 6 | LINE);
 }
 
 static bool is_frame_place(const struct ins_mem *mem)
@@ -299,15 +325,11 @@ static int add_op(struct work *work, uint32_t node, uint32_t statement, uint32_t
 /* The block that an instruction is in, if that is on some side. */
 static uint32_t find_block(const struct work *work, const struct wetdbg_graph *graph, uint64_t pc)
 {
-    const struct psw_blocks *blocks = &work->sides.blocks;
     uint32_t index;
 
-    if (!blocks->count || wetdbg_graph_find(graph, pc, &index))
+    if (wetdbg_graph_find(graph, pc, &index))
         return PSW_NONE;
-    uint64_t start = wetdbg_graph_block(graph, index)->start;
-    uint32_t n = *wd_index_find(&blocks->by_start, wd_hash_u64(start) >> 32, i,
-                                blocks->items[i].start == start);
-    return n ? n - 1 : PSW_NONE;
+    return psw_block_at(&work->sides.blocks, wetdbg_graph_block(graph, index)->start);
 }
 
 /* Other code of a function that uses what stores through the frame write to. */
@@ -411,6 +433,85 @@ static int meet_run(struct work *work)
     return err;
 }
 
+/* ---- registers ---- */
+
+/* The uses of a definition by one instruction: `count` of the wanted ones from `first` on. */
+struct register_uses {
+    struct work *work;
+    size_t first, count;
+};
+
+static void meet_definition(void *arg, uint64_t start)
+{
+    const struct register_uses *uses = arg;
+    uint32_t block = psw_block_at(&uses->work->sides.blocks, start);
+
+    for (size_t i = 0; i < uses->count && block != PSW_NONE; i++)
+        add_nearest(uses->work, nearest_of(uses->work, MET_REGISTERS, block),
+                    (uint32_t)(uses->first + i));
+}
+
+/* Wants those times that a definition was handed on to an instruction. */
+static int want_hands(struct work *work, const struct psw_handing *handing,
+                      const uint64_t use_pcs[PSW_HANDS_EACH], uint64_t use_pc)
+{
+    if (wd_grow(work->wanted, work->wanted_capacity, work->wanted_count + handing->count))
+        return -ENOMEM;
+    for (uint32_t i = 0; i < handing->count; i++) {
+        const struct psw_hand *hand = &handing->hands[i];
+        if (use_pcs[i] != use_pc)
+            continue;
+        work->wanted[work->wanted_count++] = (struct wanted){.granule = REGISTER,
+                                                             .after = hand->after,
+                                                             .before = hand->before,
+                                                             .distance = hand->distance,
+                                                             .location = handing->location};
+    }
+    return 0;
+}
+
+static bool is_first(const uint64_t pcs[PSW_HANDS_EACH], uint32_t at)
+{
+    for (uint32_t i = 0; i < at; i++)
+        if (pcs[i] == pcs[at])
+            return false;
+    return true;
+}
+
+static int meet_handing(struct work *work, struct psw_reaching *reaching,
+                        const struct psw_handing *handing)
+{
+    uint64_t pcs[PSW_HANDS_EACH] = {0};
+    int err = 0;
+
+    for (uint32_t i = 0; i < handing->count; i++)
+        pcs[i] = slc_slice_pc_at(work->slice, handing->hands[i].before);
+    for (uint32_t i = 0; i < handing->count && !err; i++) {
+        struct register_uses uses = {work, work->wanted_count, 0};
+        if (!pcs[i] || !is_first(pcs, i))
+            continue;
+        err = want_hands(work, handing, pcs, pcs[i]);
+        uses.count = work->wanted_count - uses.first;
+        if (!err)
+            err = psw_reaching_each(reaching, handing->pc, pcs[i], handing->location,
+                                    meet_definition, &uses);
+    }
+    return err;
+}
+
+static int meet_registers(struct work *work)
+{
+    struct psw_reaching *reaching;
+    int err = psw_reaching_new(wetdbg_get_model(work->candidates->wet), &reaching);
+
+    if (err)
+        return err;
+    for (uint32_t i = 0; i < work->handings.count && !err; i++)
+        err = meet_handing(work, reaching, &work->handings.items[i]);
+    psw_reaching_free(reaching);
+    return err;
+}
+
 /* ---- omissions ---- */
 
 static int add_each(struct work *work, const struct psw_side *side, const struct nearest *nearest,
@@ -426,21 +527,21 @@ static int add_each(struct work *work, const struct psw_side *side, const struct
                                                                      .after = wanted->after,
                                                                      .before = wanted->before,
                                                                      .address = wanted->address,
+                                                                     .location = wanted->location,
                                                                      .kind = kind};
     }
     return 0;
 }
 
-/* What a side's stores met: bytes, or lines. */
-static int add_met(struct work *work, const struct psw_side *side, enum psw_omission_kind kind,
+/* What a side's blocks met: bytes, lines or registers. */
+static int add_met(struct work *work, const struct psw_side *side, enum met met,
                    struct psw_omissions *omissions)
 {
     struct nearest all = {.count = 0};
-    size_t first = kind == PSW_OMITS_NEAR ? work->sides.blocks.count : 0;
+    enum psw_omission_kind kind = met == MET_LINES ? PSW_OMITS_NEAR : PSW_OMITS_PLACE;
 
     for (uint32_t i = 0; i < side->count; i++) {
-        const struct nearest *nearest =
-            &work->nearest[first + work->sides.members[side->first + i]];
+        const struct nearest *nearest = nearest_of(work, met, work->sides.members[side->first + i]);
         for (uint32_t n = 0; n < nearest->count; n++)
             add_nearest(work, &all, nearest->items[n]);
     }
@@ -482,29 +583,29 @@ static int add_omissions(struct work *work, struct psw_omissions *omissions)
 {
     int err = 0;
 
-    if (work->guesses_too)
+    if (work->is_thorough)
         find_closest(work);
     for (uint32_t i = 0; i < work->sides.count && !err; i++) {
         const struct psw_side *side = &work->sides.items[i];
-        err = add_met(work, side, PSW_OMITS_BYTE, omissions);
-        if (!err)
-            err = add_met(work, side, PSW_OMITS_NEAR, omissions);
-        if (!err && work->guesses_too)
+        for (enum met met = 0; met < MET_COUNT && !err; met++)
+            err = add_met(work, side, met, omissions);
+        if (!err && work->is_thorough)
             err = add_guessed(work, side, omissions);
     }
     return err;
 }
 
 int psw_omissions_find(struct wetdbg_candidates *candidates, const struct wetdbg_slice *slice,
-                       bool guesses, struct psw_omissions *omissions)
+                       bool is_thorough, struct psw_omissions *omissions)
 {
-    struct work work = {.candidates = candidates, .guesses_too = guesses};
-    int err = find_wanted(&work, slice);
+    struct work work = {.candidates = candidates, .slice = slice, .is_thorough = is_thorough};
+    int err = find_wanted(&work);
 
     if (!err)
         err = psw_sides_find(&work.sides, &candidates->predicates);
     if (!err &&
-        (!(work.nearest = calloc(2 * (size_t)work.sides.blocks.count + 1, sizeof(*work.nearest))) ||
+        (!(work.nearest =
+               calloc(MET_COUNT * (size_t)work.sides.blocks.count + 1, sizeof(*work.nearest))) ||
          !(work.guesses = calloc((size_t)work.sides.blocks.count + 1, sizeof(*work.guesses)))))
         err = -ENOMEM;
     if (!err)
@@ -514,8 +615,11 @@ int psw_omissions_find(struct wetdbg_candidates *candidates, const struct wetdbg
     if (!err)
         err = meet_run(&work);
     if (!err)
+        err = meet_registers(&work);
+    if (!err)
         err = add_omissions(&work, omissions);
     psw_sides_fini(&work.sides);
+    psw_handings_fini(&work.handings);
     free(work.wanted);
     free(work.nearest);
     free(work.guesses);

@@ -7,7 +7,9 @@
  * and u that went past a store to that byte. Whether the other side would have written there is
  * known of stores that wrote there at some time of the run, of stores to an address that the
  * code has, and of those through the frame pointer that other code of the function uses. Of all
- * other stores it may be guessed. An approximation, which only serves to try these first.
+ * other stores it may be guessed. Of a register that was defined at d the code tells which blocks
+ * could have defined it for u instead (reaching.h). An approximation, which only serves to try
+ * these first.
  */
 #ifndef PREDICATE_SWITCH_POTENTIAL_H
 #define PREDICATE_SWITCH_POTENTIAL_H
@@ -16,7 +18,8 @@
 
 /* How it is known that the other side writes there: the less sure, the later. */
 enum psw_omission_kind {
-    PSW_OMITS_BYTE,  /* a store wrote that byte at some time, or can write nothing else */
+    PSW_OMITS_PLACE, /* a store wrote that byte at some time, or can write nothing else; or
+                      * instructions there define that register */
     PSW_OMITS_NEAR,  /* a store wrote to the same 64 bytes */
     PSW_OMITS_BLIND, /* a store through a pointer never ran, so it might write anything */
     PSW_OMITS_CALL,  /* a store through a pointer, or a library's function, might write elsewhere */
@@ -28,7 +31,8 @@ struct psw_omission {
     uint32_t way;              /* that leads to the store, by index */
     uint32_t distance;         /* of the definition that was used instead */
     wetdbg_time after, before; /* the definition (0: it is initial), the use */
-    uint64_t address;          /* of a byte that was used */
+    uint64_t address;          /* of a byte that was used, */
+    uint16_t location;         /* ... or, unless WETDBG_LOCATION_NONE, which register */
     enum psw_omission_kind kind;
 };
 
@@ -39,9 +43,10 @@ struct psw_omissions {
 
 #define PSW_OMISSIONS_EACH 16 /* of each way, the nearest uses */
 
-/* `guesses`: also the last two kinds, for the nearest uses of all. Runs all intervals before the
- * failure once. Memory: 96 bytes for each byte of memory that the slice's instances handed on. */
+/* `is_thorough`: also registers, and the last two kinds for the nearest uses of all. Runs all
+ * intervals before the failure once. Memory: 112 bytes for each byte of memory that the slice's
+ * instances handed on. */
 int psw_omissions_find(struct wetdbg_candidates *candidates, const struct wetdbg_slice *slice,
-                       bool guesses, struct psw_omissions *omissions);
+                       bool is_thorough, struct psw_omissions *omissions);
 
 #endif

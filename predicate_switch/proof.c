@@ -11,8 +11,8 @@
 #include "common/array.h"
 #include "predicate_switch/align.h"
 #include "predicate_switch/kept_run.h"
+#include "predicate_switch/reading.h"
 #include "predicate_switch/switcher.h"
-#include "slicer/state_view.h"
 #include "wet/whole.h"
 #include <wetdbg/errors.h>
 
@@ -109,75 +109,6 @@ static void forget_run(struct switched *run)
     wd_buf_fini(&run->output);
 }
 
-/* ---- values ---- */
-
-/* What an instruction is about to read. */
-struct reading {
-    uint64_t pc;
-    unsigned operand;   /* by index; of an instruction without one that has the byte, mem_count */
-    uint64_t address;   /* of the operand, or the byte */
-    uint64_t off, size; /* of the part that is looked at */
-    uint8_t bytes[WETDBG_IMPLICIT_BYTES_MAX];
-};
-
-/* The operand with an address, or how far the instruction has none. */
-static unsigned find_operand(const struct ins_info *info, const struct evq_regs *regs,
-                             uint64_t address)
-{
-    const unsigned odd = INS_MEM_LANES | INS_MEM_REP | INS_MEM_SIZE_BOUND;
-
-    for (unsigned m = 0; m < info->mem_count; m++) {
-        const struct ins_mem *mem = &info->mems[m];
-        uint64_t first = slc_operand_address(regs, mem);
-        if (mem->flags & INS_MEM_READ && !(mem->flags & odd) && address - first < mem->size_bytes)
-            return m;
-    }
-    return info->mem_count;
-}
-
-/* The operand that has a byte, or the part of it around the byte; what has none reads the byte. */
-static void choose_part(const struct ins_info *info, const struct evq_regs *regs, uint64_t address,
-                        struct reading *out)
-{
-    out->operand = find_operand(info, regs, address);
-    out->size = 1;
-    if (out->operand == info->mem_count)
-        return;
-    uint64_t off = address - slc_operand_address(regs, &info->mems[out->operand]);
-    out->size = info->mems[out->operand].size_bytes;
-    if (out->size <= sizeof(out->bytes))
-        return;
-    out->off = off < out->size - sizeof(out->bytes) ? off : out->size - sizeof(out->bytes);
-    out->size = sizeof(out->bytes);
-}
-
-/* What the instruction at a time reads, where the byte at `address` is; or, with `like`, what it
- * reads by the same operand as that one did in the other run. */
-static int take_reading(struct wetdbg *wet, wetdbg_time time, uint64_t address,
-                        const struct reading *like, struct reading *out)
-{
-    struct wetdbg_state *state;
-    struct ins_info info;
-    int err = wetdbg_state_open(wet, time, &state);
-
-    if (err)
-        return err;
-    const struct evq_regs *regs = wet_state_regs(state);
-    *out = (struct reading){.address = address};
-    if (like)
-        *out = *like;
-    out->pc = regs->r[EVQ_RIP];
-    err = slc_decode_at(state, out->pc, &info);
-    if (!err && !like)
-        choose_part(&info, regs, address, out);
-    if (!err && out->operand < info.mem_count)
-        out->address = slc_operand_address(regs, &info.mems[out->operand]);
-    if (!err)
-        err = wetdbg_state_read(state, out->address + out->off, out->bytes, out->size);
-    wetdbg_state_close(state);
-    return err;
-}
-
 /* ---- uses ---- */
 
 static int add_item(struct psw_proof *proof, const struct wetdbg_implicit *item)
@@ -188,17 +119,20 @@ static int add_item(struct psw_proof *proof, const struct wetdbg_implicit *item)
     return 0;
 }
 
-/* Compares what a use read with what its counterpart, if it has one, reads. */
+/* Compares what a use read with what its counterpart, if it has one, reads; *is_known is false if
+ * that cannot be told. */
 static int compare_use(struct psw_proving *proving, const struct switched *run,
                        const struct psw_use *use, const struct psw_counterpart *counterpart,
-                       struct wetdbg_implicit *item, bool *is_edge)
+                       struct wetdbg_implicit *item, bool *is_edge, bool *is_known)
 {
-    struct reading was, is;
-    int err = take_reading(proving->wet, use->time, use->address, NULL, &was);
+    struct psw_reading was, is;
+    int err = psw_reading_take(proving->wet, use, &was);
 
     *is_edge = counterpart->fate != PSW_MET;
+    *is_known = true;
     if (!err && counterpart->fate == PSW_MET) {
-        err = take_reading(run->wet, counterpart->there, use->address, &was, &is);
+        err = psw_reading_take_like(run->wet, counterpart->there, &was, &is);
+        *is_known = is.size != 0;
         *is_edge = !err && memcmp(was.bytes, is.bytes, was.size) != 0;
     }
     if (err || !*is_edge)
@@ -206,7 +140,8 @@ static int compare_use(struct psw_proving *proving, const struct switched *run,
     item->edge.use = use->time;
     item->effect = counterpart->fate == PSW_MET ? WETDBG_IMPLICIT_VALUE : WETDBG_IMPLICIT_MISSING;
     item->use_pc = was.pc;
-    item->address = was.address + was.off;
+    item->location = was.location;
+    item->address = was.location == WETDBG_LOCATION_NONE ? was.address + was.off : 0;
     item->size = was.size;
     memcpy(item->was, was.bytes, was.size);
     if (counterpart->fate == PSW_MET)
@@ -245,11 +180,14 @@ static int compare_uses(struct psw_proving *proving, const struct switched *run,
                                        .edge.predicate = candidate->time,
                                        .is_strong = is_output_right(proving, run)};
         const char *reason = open_reason(run, &counterparts[i]);
-        bool is_edge = false;
+        bool is_edge = false, is_known = true;
+        if (!reason)
+            err = compare_use(proving, run, &uses->items[i], &counterparts[i], &item, &is_edge,
+                              &is_known);
+        if (!is_known)
+            reason = "what a register holds is not known";
         if (reason)
             snprintf(proof->reason, sizeof(proof->reason), "%s", reason);
-        else
-            err = compare_use(proving, run, &uses->items[i], &counterparts[i], &item, &is_edge);
         if (!err && is_edge)
             err = add_item(proof, &item);
     }

@@ -31,6 +31,13 @@ static uint32_t *place_of(const struct psw_blocks *blocks, uint64_t start)
                          blocks->items[n].start == start);
 }
 
+uint32_t psw_block_at(const struct psw_blocks *blocks, uint64_t start)
+{
+    uint32_t n = blocks->count ? *place_of(blocks, start) : 0;
+
+    return n ? n - 1 : PSW_NONE;
+}
+
 static int make_block(struct psw_blocks *blocks, const struct wetdbg_block *block,
                       uint64_t function, uint32_t *index)
 {

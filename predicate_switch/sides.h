@@ -43,6 +43,9 @@ struct psw_sides {
     uint32_t member_count, member_capacity;
 };
 
+/* The block that begins at an address, by index; PSW_NONE if it is on no side. */
+uint32_t psw_block_at(const struct psw_blocks *blocks, uint64_t start);
+
 /* The sides of all ways of branches and tables. 0 or -ENOMEM; psw_sides_fini() is due in any
  * case. */
 int psw_sides_find(struct psw_sides *sides, const struct psw_predicates *predicates);

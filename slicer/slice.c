@@ -608,6 +608,16 @@ const struct slc_member *slc_slice_find(const struct wetdbg_slice *slice, wetdbg
     return &share->members[at];
 }
 
+uint64_t slc_slice_pc_at(const struct wetdbg_slice *slice, wetdbg_time time)
+{
+    const struct slc_share *share;
+
+    if (slice->has_fault && time == slice->fault_time)
+        return slice->code->pcs[slice->fault_pc].pc;
+    const struct slc_member *member = slc_slice_find(slice, time, &share);
+    return member ? slice->code->pcs[member->pc_index].pc : 0;
+}
+
 /* The instance at which a source's places were looked at, which may be no member. */
 static int source_instance(const struct wetdbg_slice *slice, wetdbg_time time,
                            struct wetdbg_slice_instance *instance)

@@ -19,4 +19,8 @@ int slc_criterion_of_places(struct wetdbg *wet, wetdbg_time time, const struct i
 const struct wetdbg_slice_initial *slc_slice_initials_by_user(const struct wetdbg_slice *slice,
                                                               size_t *count);
 
+/* The address of the instance at a time of the run, if a slice with record_parents has it, or that
+ * is where it faulted; else 0. */
+uint64_t slc_slice_pc_at(const struct wetdbg_slice *slice, wetdbg_time time);
+
 #endif

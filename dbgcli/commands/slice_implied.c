@@ -9,6 +9,7 @@
 #include "dbgcli/commands/slicing.h"
 #include "dbgcli/commands/switching.h"
 #include "dbgcli/interrupt.h"
+#include "dbgcli/nav/general.h"
 #include "dbgcli/nav/place.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/prune.h>
@@ -310,6 +311,16 @@ void cli_implied_print(struct cli_session *session, const struct cli_implied *im
 
 /* ---- JSON ---- */
 
+/* "rbx", "ZF", "xmm3.b0-3" */
+static const char *register_name(unsigned location)
+{
+    unsigned number;
+
+    return wetdbg_location_kind(location, &number) == WETDBG_LOCATION_GENERAL
+               ? cli_general_name(number)
+               : wetdbg_location_name(location);
+}
+
 static json_t *json_of_item(struct cli_session *session, const struct wetdbg_implicit *item)
 {
     json_t *row = json_object(), *use = json_object(), *predicate = json_object();
@@ -321,7 +332,10 @@ static json_t *json_of_item(struct cli_session *session, const struct wetdbg_imp
     cli_place_to_json(predicate, &place);
     cli_place_of_pc(session, item->use_pc, &place);
     cli_json_set(use, "time", cli_json_count(item->edge.use));
-    cli_json_set(use, "address", cli_json_address(item->address));
+    if (item->location == WETDBG_LOCATION_NONE)
+        cli_json_set(use, "address", cli_json_address(item->address));
+    else
+        cli_json_set(use, "register", cli_json_text(register_name(item->location)));
     cli_place_to_json(use, &place);
     cli_json_set(row, "switched", predicate);
     cli_json_set(row, "use", use);

@@ -68,7 +68,8 @@ struct wetdbg_implicit {
     enum wetdbg_implicit_effect effect;
     bool is_strong;         /* with it the output is right */
     uint64_t use_pc;        /* what uses, */
-    uint64_t address, size; /* and what it read there, at most WETDBG_IMPLICIT_BYTES_MAX bytes */
+    uint16_t location;      /* and in which register, or WETDBG_LOCATION_NONE: in memory, */
+    uint64_t address, size; /* ... here; what it read, at most WETDBG_IMPLICIT_BYTES_MAX bytes */
     uint8_t was[WETDBG_IMPLICIT_BYTES_MAX], is[WETDBG_IMPLICIT_BYTES_MAX]; /* `is`: if switched */
     unsigned round; /* from 1: after how many slices it was found */
 };

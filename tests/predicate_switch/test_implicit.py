@@ -1,21 +1,32 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""test_implicit.py BUILD: implicit dependences at the prompt. Of each decision that the guest may force, the program
+"""test_implicit.py BUILD: implicit dependences at the prompt. Of each decision that a guest may force, the program
 that was built with it forced says whether a value depends on it: its output then differs there, and only then the
-slice of that value may have an edge to that decision."""
+slice of that value may have an edge to that decision. Through memory in one guest, through registers in the other."""
 import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "e2e"))
 import e2e  # noqa: E402
 
-NAMES = {1: "RATE", 2: "LEVEL", 3: "TOTAL", 4: "DONE", 5: "SAME"}
-LINES = {}
-with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "guests", "omits.c")) as source:
-    for number, text in enumerate(source, 1):
-        for mark in (*NAMES.values(), "END"):
-            if f"/* {mark} */" in text:
-                LINES[mark] = number
+class Guest:
+    """A guest, its decisions by number, and where they are marked in its source."""
+
+    def __init__(self, name, decisions, others=()):
+        self.name, self.source, self.decisions, self.lines = f"switch_{name}", f"{name}.c", decisions, {}
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "guests", self.source)) as source:
+            for number, text in enumerate(source, 1):
+                for mark in (*decisions.values(), *others):
+                    if f"/* {mark} */" in text:
+                        self.lines[mark] = number
+
+    def program(self, bench, forced=None):
+        return f"{bench.build}/tests/predicate_switch/{self.name}" + (f"_{forced}" if forced else "")
+
+
+MEMORY = Guest("omits", {1: "RATE", 2: "LEVEL", 3: "TOTAL", 4: "DONE", 5: "SAME"}, ["END"])
+REGISTERS = Guest("omits_registers",
+                  {1: "RATE", 2: "RETURNED", 3: "SCALE", 4: "SUM", 5: "SAME", 6: "PASSED", 7: "ENDED"})
 
 
 def ask(bench, trace, *commands):
@@ -24,36 +35,43 @@ def ask(bench, trace, *commands):
     return run.objects()[-len(commands):]
 
 
-def check_edges(bench, trace, program):
-    """Edges of each digit's slice lead to those decisions that natively change the digit, and no others."""
-    plain = bench.run(program, "0").out
-    forced = {k: bench.run(f"{program}_{k}", "0").out for k in NAMES}
-    found = {}
+def lines_of(guest, answer):
+    return {row["line"] for row in answer["lines"] if os.path.basename(row["file"] or "") == guest.source}
+
+
+def check_digit(bench, guest, at, depends, without, answer):
+    """Edges lead to those decisions that natively change the digit, and to no others."""
+    edges = answer["implicit"]["edges"]
+    for number, name in guest.decisions.items():
+        mine = [edge for edge in edges if edge["switched"]["line"] == guest.lines[name]]
+        bench.check(bool(mine) == depends[number], f"digit {at} and {name}: natively {depends[number]}, edges {mine}")
+        if depends[number]:
+            bench.check(guest.lines[name] not in lines_of(guest, without) and guest.lines[name] in lines_of(guest, answer),
+                        f"digit {at}: the line of {name} is gained")
+            row, = (row for row in answer["lines"] if row["line"] == guest.lines[name] and
+                    os.path.basename(row["file"] or "") == guest.source)
+            bench.check(row["implicit"], f"digit {at}: {row}")
+    bench.check(len(edges) >= sum(depends.values()), f"digit {at}: {edges}")
+
+
+def check_edges(bench, trace, guest):
+    plain = bench.run(guest.program(bench), "0").out
+    forced = {number: bench.run(guest.program(bench, number), "0").out for number in guest.decisions}
+    found = []
     for at in range(len(plain)):
         without, answer = ask(bench, trace, f"slice output:{at}", f"slice --implicit output:{at}")
-        edges = answer["implicit"]["edges"]
-        found[at] = answer
-        bench.check(answer["implicit"]["unresolved"] == 0, f"digit {at}: {answer['implicit']}")
-        for number, name in NAMES.items():
-            depends = forced[number][at] != plain[at]
-            mine = [edge for edge in edges if edge["switched"]["line"] == LINES[name]]
-            bench.check(bool(mine) == depends, f"digit {at} and {name}: natively {depends}, edges {mine}")
-            inside = lambda slice: {row["line"] for row in slice["lines"] if row["file"].endswith("omits.c")}
-            if depends:
-                bench.check(LINES[name] not in inside(without) and LINES[name] in inside(answer),
-                            f"digit {at}: the line of {name} is gained")
-                row, = (row for row in answer["lines"] if row["line"] == LINES[name] and row["file"].endswith("omits.c"))
-                bench.check(row["implicit"], f"digit {at}: {row}")
-        bench.check(len(edges) >= sum(forced[k][at] != plain[at] for k in NAMES), f"digit {at}: {edges}")
+        found.append(answer)
+        check_digit(bench, guest, at, {number: out[at] != plain[at] for number, out in forced.items()}, without, answer)
     return found
 
 
 def check_values(bench, found):
     """What the uses read, without and with the switch; a use that does not happen; what is refuted."""
+    bench.check(all(answer["implicit"]["unresolved"] == 0 for answer in found), "all are resolved")
     values = {at: (edge["was"], edge["is"], edge["effect"]) for at in (0, 1) for edge in found[at]["implicit"]["edges"]}
     bench.check(values[0][2] == "value" and values[1][2] == "value", f"values: {values}")
     missing = [edge for edge in found[3]["implicit"]["edges"] if edge["effect"] == "missing"]
-    bench.check([edge["use"]["line"] for edge in missing] == [LINES["END"]], f"a use that does not happen: {missing}")
+    bench.check([edge["use"]["line"] for edge in missing] == [MEMORY.lines["END"]], f"a use that does not happen: {missing}")
     for at, name in ((2, "TOTAL"), (4, "SAME")):
         answer = found[at]["implicit"]
         bench.check(answer["tried"] and answer["refuted"] and not answer["edges"], f"{name} is refuted: {answer}")
@@ -61,13 +79,13 @@ def check_values(bench, found):
 
 def check_prompt(bench, trace):
     """Text, `why`, budgets, and options that do not go together."""
-    run = bench.wet("replay", trace, "--batch", "-e", "slice --implicit output:0", "-e", f"why omits.c:{LINES['RATE']}")
-    bench.check(f"implicit: omits.c:{LINES['RATE']}#1 switched, the use at omits.c:" in run.out, "the proof", run)
+    run = bench.wet("replay", trace, "--batch", "-e", "slice --implicit output:0", "-e", f"why omits.c:{MEMORY.lines['RATE']}")
+    bench.check(f"implicit: omits.c:{MEMORY.lines['RATE']}#1 switched, the use at omits.c:" in run.out, "the proof", run)
     bench.check("gets another value: 7, not 3" in run.out, "the values", run)
     bench.check(run.out.rstrip().count("implicit: ") == 2, "why says it, too", run)
     expected = bench.path("right")
     with open(expected, "w") as file:
-        file.write(bench.run(f"{bench.build}/tests/predicate_switch/switch_omits_1", "0").out)
+        file.write(bench.run(MEMORY.program(bench, 1), "0").out)
     answer, = ask(bench, trace, f"slice --implicit --expect {expected} output:0")
     bench.check([edge["strong"] for edge in answer["implicit"]["edges"]] == [True], f"strong: {answer['implicit']}")
     answer, = ask(bench, trace, "slice --implicit --budget 1 output:3")
@@ -79,11 +97,23 @@ def check_prompt(bench, trace):
         bench.check(answer["schema"] == "wetdbg.error/1" and why in answer["message"], f"{wrong}: {answer}")
 
 
+def check_registers(bench, found):
+    """Which registers the uses read; in a loop each turn is one of its own, and what makes it endless is left open."""
+    for at in (0, 1, 2, 3, 5, 6):
+        bench.check(all("register" in edge["use"] and "address" not in edge["use"] and edge["effect"] == "value"
+                        for edge in found[at]["implicit"]["edges"]), f"digit {at}: {found[at]['implicit']}")
+    values = {at: (found[at]["implicit"]["edges"][0]["was"], found[at]["implicit"]["edges"][0]["is"]) for at in (0, 1, 5)}
+    bench.check(values == {0: ("3", "7"), 1: ("2", "6"), 5: ("1", "4")}, f"values: {values}")
+    bench.check(len(found[3]["implicit"]["edges"]) >= 6, f"turns: {found[3]['implicit']}")
+    bench.check(found[4]["implicit"]["refuted"] and not found[4]["implicit"]["edges"], f"SAME: {found[4]['implicit']}")
+
+
 def test(bench, _):
-    program = f"{bench.build}/tests/predicate_switch/switch_omits"
-    trace = bench.record("omits", program, "0")
-    check_values(bench, check_edges(bench, trace, program))
+    trace = bench.record("omits", MEMORY.program(bench), "0")
+    check_values(bench, check_edges(bench, trace, MEMORY))
     check_prompt(bench, trace)
+    trace = bench.record("omits_registers", REGISTERS.program(bench), "0")
+    check_registers(bench, check_edges(bench, trace, REGISTERS))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What an instruction is about to read, in memory or in a register, to be compared between runs. */
+#ifndef PREDICATE_SWITCH_READING_H
+#define PREDICATE_SWITCH_READING_H
+
+#include "predicate_switch/asked.h"
+#include <wetdbg/implicit.h>
+
+struct psw_reading {
+    uint64_t pc;
+    /* Of memory: which operand, by index (of an instruction without one that has the byte,
+     * mem_count), and the address of that, or of the byte. */
+    unsigned operand;
+    uint64_t address;
+    /* The part of the operand, or of the register, that is looked at; size 0: what the register
+     * holds is not known. */
+    uint64_t off, size;
+    uint16_t location;                        /* of a register, else WETDBG_LOCATION_NONE */
+    uint8_t bytes[WETDBG_IMPLICIT_BYTES_MAX]; /* of a register those that are not read are 0 */
+};
+
+/* What a use reads. Errors of states, -EFAULT, -WETDBG_ERR_CORRUPT. */
+int psw_reading_take(struct wetdbg *wet, const struct psw_use *use, struct psw_reading *out);
+
+/* What the same instruction reads at a time of another run, in the same register or by the same
+ * operand as `like`. Errors as above. */
+int psw_reading_take_like(struct wetdbg *wet, wetdbg_time time, const struct psw_reading *like,
+                          struct psw_reading *out);
+
+#endif
