@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,26 @@ static void order_carry_out(const struct psw_judge *judge, const struct order *o
     }
 }
 
+/*
+ * Where every processor is wanted, each process keeps to one of them, and so does its replayee: the
+ * two take turns, dozens of times in a run, and who sleeps on another processor is woken there in
+ * several times as long. Where fewer are wanted the system chooses: others may do as we do.
+ */
+static void processor_take(unsigned index, unsigned jobs)
+{
+    cpu_set_t all, one;
+    if (sched_getaffinity(0, sizeof(all), &all))
+        return;
+    unsigned count = (unsigned)CPU_COUNT(&all), left = count ? index % count : 0;
+    if (count < 2 || jobs < count)
+        return;
+    CPU_ZERO(&one);
+    for (unsigned i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+        if (CPU_ISSET(i, &all) && !left--)
+            CPU_SET(i, &one);
+    sched_setaffinity(0, sizeof(one), &one); /* refused: as the system likes */
+}
+
 /* What is typed on the terminal is for the process that made us. */
 static _Noreturn void worker_life(const struct psw_judge *judge, int fd, pid_t parent)
 {
@@ -106,6 +127,8 @@ static int worker_start(struct psw_crew *crew, struct worker *worker)
     pid_t pid = fork();
     if (pid == 0) {
         close(sockets[0]);
+        if (crew->judge->expected.kind != WETDBG_RIGHT_COMMAND) /* which may want them all */
+            processor_take((unsigned)(worker - crew->workers), crew->jobs);
         worker_life(crew->judge, sockets[1], parent);
     }
     int err = pid < 0 ? wetdbg_fail_errno("cannot start a process") : 0;

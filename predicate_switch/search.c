@@ -17,7 +17,9 @@
 #include <wetdbg/switch_search.h>
 
 #define BATCH_FIRST  8u
-#define BATCH_GROWTH 32u /* the largest batch, by the first */
+#define QUICK_S      0.3 /* seconds */
+#define TELL_S       1.0
+#define BATCH_GROWTH 64u /* the largest batch, by the first */
 #define PAIRED_MAX   64u /* candidates of which pairs are made */
 #define ENOUGH       1   /* of an answer's callback: the budget is used up */
 
@@ -41,7 +43,7 @@ struct search {
     struct wetdbg_search_result *result;
     size_t finding_capacity;
     struct psw_journal *journal;
-    double began;
+    double began, told; /* seconds: its begin, and when progress was told last */
     uint64_t position;
     /* Trials that come before what the order gives next: of other extents. */
     struct wetdbg_trial waiting[2];
@@ -212,6 +214,14 @@ static int take(struct search *search, const struct wetdbg_trial *trial,
     return 0;
 }
 
+static void tell(struct search *search)
+{
+    search->told = now();
+    search->result->progress.seconds = search->told - search->began;
+    if (search->options->progress)
+        search->options->progress(search->options->arg, &search->result->progress);
+}
+
 static int on_answer(void *arg, size_t index, const struct wetdbg_trial_answer *answer)
 {
     struct search *search = arg;
@@ -228,6 +238,8 @@ static int on_answer(void *arg, size_t index, const struct wetdbg_trial_answer *
         err = wetdbg_fail_plain(-WETDBG_ERR_INTERRUPTED);
     if (!err && options->budget_seconds > 0 && now() - search->began >= options->budget_seconds)
         err = ENOUGH;
+    if (now() - search->told >= TELL_S)
+        tell(search);
     return err;
 }
 
@@ -277,13 +289,6 @@ static int fill(struct search *search, size_t size)
     return result;
 }
 
-static void tell(struct search *search)
-{
-    search->result->progress.seconds = now() - search->began;
-    if (search->options->progress)
-        search->options->progress(search->options->arg, &search->result->progress);
-}
-
 static size_t limit_batch(const struct search *search, size_t size)
 {
     uint64_t budget = search->options->budget_trials, tried = search->result->progress.tried;
@@ -291,16 +296,23 @@ static size_t limit_batch(const struct search *search, size_t size)
     return budget && budget - tried < size ? (size_t)(budget - tried) : size;
 }
 
+/*
+ * A batch begins with a pass over the recorded run, so few of them are made where that takes longer
+ * than the trials. Where these are slow, batches stay smaller: what an order has first is known
+ * sooner. Nobody waits for the first answer of all.
+ */
 static int run_batches(struct search *search)
 {
     const struct wetdbg_search_options *options = search->options;
-    size_t first = options->batch ? options->batch : BATCH_FIRST, size = first;
+    size_t first = options->batch ? options->batch : BATCH_FIRST, largest = first * BATCH_GROWTH;
+    size_t size = options->all && options->budget_seconds <= 0 ? largest : first;
     int result = 1;
 
     while (result == 1 && !is_found(search)) {
         size_t most = limit_batch(search, size);
         if (!most)
             return 0;
+        double began = now();
         result = fill(search, most);
         if (result < 0)
             return result;
@@ -312,7 +324,8 @@ static int run_batches(struct search *search)
             if (err)
                 return err == ENOUGH ? 0 : err;
         }
-        size = size < first * BATCH_GROWTH ? 2 * size : size;
+        size *= now() - began < QUICK_S ? 4 : 2;
+        size = size < largest ? size : largest;
     }
     search->result->is_complete = result == 0;
     return 0;
@@ -349,7 +362,7 @@ int wetdbg_search(struct wetdbg_candidates *candidates, struct wetdbg_order *ord
     search->order = order;
     search->options = options;
     search->result = result;
-    search->began = now();
+    search->began = search->told = now();
     search->one = 1;
     int err = psw_journal_open(options->journal, options->name, &search->journal);
     if (!err)

@@ -81,7 +81,8 @@ struct wetdbg_search_progress {
 
 struct wetdbg_search_options {
     struct wetdbg_trial_runner runner;
-    unsigned batch; /* at least so many trials at once; later batches are larger. 0: 8 */
+    /* At least so many trials at once; later batches are larger, and all are with `all`. 0: 8 */
+    unsigned batch;
     /* Ends: trials that are made, and seconds; 0: none. What is running then is waited for. */
     uint64_t budget_trials;
     double budget_seconds;
@@ -98,7 +99,7 @@ struct wetdbg_search_options {
      * `name` tells searches apart: what the answers depend on besides the trial. */
     const char *journal, *name;
     const volatile sig_atomic_t *interrupted; /* may be NULL */
-    /* Told after each batch; may be NULL. */
+    /* Told after each batch, and about each second; may be NULL. */
     void (*progress)(void *arg, const struct wetdbg_search_progress *progress);
     void *arg;
 };

@@ -967,7 +967,8 @@ static uint64_t copy_start(struct agt *agt, uint64_t what)
     long pid = sys_call6(SYS_clone, CODE_CLONE_PARENT | SIGCHLD, 0, 0, 0, 0, 0);
     if (pid) {
         /* its next turn comes when the copy is gone: who waits awake takes the copy's processor */
-        agt->ctx->mail.wait.patient = 0;
+        if (agt->ctx->mail.wait.patient == AGT_WAIT_PATIENTLY)
+            agt->ctx->mail.wait.patient = AGT_WAIT_BRIEFLY;
         return (uint64_t)pid;
     }
     /* also how the supervisor gets to know this copy (probe.c) */

@@ -15,15 +15,23 @@
 #define AGT_WAIT_MIDDLE 400000u  /* waits are short if their average is below */
 #define AGT_WAIT_SHORT  10000u   /* how long the others are awake */
 
+enum agt_patience {
+    AGT_WAIT_BRIEFLY,
+    AGT_WAIT_PATIENTLY, /* there are processors enough (host.c) */
+    AGT_WAIT_ASLEEP,    /* both sides have one processor: who stays awake keeps the other from it */
+};
+
 struct agt_wait {
-    uint32_t patient; /* there are processors enough (host.c) */
+    uint32_t patient; /* enum agt_patience */
     uint32_t average; /* of the latest waits */
 };
 
 /* Waits until *turn is `mine`; false if it is not after as long as is worth staying awake. */
 static inline bool agt_wait_awake(const struct agt_wait *wait, const uint32_t *turn, uint32_t mine)
 {
-    bool patient = wait->patient && wait->average < AGT_WAIT_MIDDLE;
+    bool patient = wait->patient == AGT_WAIT_PATIENTLY && wait->average < AGT_WAIT_MIDDLE;
+    if (wait->patient == AGT_WAIT_ASLEEP)
+        return __atomic_load_n(turn, __ATOMIC_ACQUIRE) == mine;
     uint64_t end = __builtin_ia32_rdtsc() + (patient ? AGT_WAIT_LONG : AGT_WAIT_SHORT);
     while (__atomic_load_n(turn, __ATOMIC_ACQUIRE) != mine) {
         if (__builtin_ia32_rdtsc() >= end)

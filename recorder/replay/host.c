@@ -373,6 +373,8 @@ int rep_host_start(struct rep_host *host, const struct rep_engine_setup *setup)
     host->load_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
     cpu_set_t cpus;
     host->processors = sched_getaffinity(0, sizeof(cpus), &cpus) ? 1 : (unsigned)CPU_COUNT(&cpus);
+    if (host->processors == 1)
+        host->wait.patient = host->turn.patient = AGT_WAIT_ASLEEP;
     int blob = blob_make();
     int err = blob < 0 ? blob : filters ? host_prepare(host, setup, filters) : -ENOMEM;
     if (!err)
@@ -484,15 +486,15 @@ static int wait_asleep(struct rep_host *host, const volatile sig_atomic_t *flag,
  * two, it tripled the time of each. */
 static void look_at_load(struct rep_host *host, uint64_t now)
 {
-    if (now < host->load_next)
+    if (now < host->load_next || host->wait.patient == AGT_WAIT_ASLEEP)
         return;
     char text[64] = "";
     unsigned running = UINT_MAX;
     if (host->load_fd >= 0 && pread(host->load_fd, text, sizeof(text) - 1, 0) > 0)
         sscanf(text, "%*s %*s %*s %u/", &running);
-    uint32_t patient = host->processors > 1 && running <= host->processors;
-    host->wait.patient = host->turn.patient = patient;
-    host->load_next = now + (patient ? LOAD_FREE : LOAD_BUSY);
+    bool is_patient = running <= host->processors;
+    host->wait.patient = host->turn.patient = is_patient ? AGT_WAIT_PATIENTLY : AGT_WAIT_BRIEFLY;
+    host->load_next = now + (is_patient ? LOAD_FREE : LOAD_BUSY);
 }
 
 /* A replayee that asks and asks is as busy as one that does not: the flag is looked at in any
