@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/record/locate.h"
+#include "recorder/record/find_rr.h"
 #include "recorder/record/machine.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/record.h>

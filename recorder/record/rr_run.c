@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "recorder/record/failure.h"
-#include "recorder/record/locate.h"
+#include "recorder/record/find_rr.h"
 #include "recorder/record/machine.h"
 #include "recorder/record/relay.h"
 #include "recorder/record/rr_report.h"

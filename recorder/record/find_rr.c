@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "recorder/record/locate.h"
+#include "recorder/record/find_rr.h"
 
 #include <dlfcn.h>
 #include <elf.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where programs and our preload are. Results are to be freed. */
-#ifndef RECORDER_RECORD_LOCATE_H
-#define RECORDER_RECORD_LOCATE_H
+#ifndef RECORDER_RECORD_FIND_RR_H
+#define RECORDER_RECORD_FIND_RR_H
 
 /* The file that execvp would run. -WETDBG_ERR_NOT_FOUND, or -EACCES, -EISDIR, -ENOEXEC. */
 int rec_locate_program(const char *name, char **path);
