@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `wetdbg switch`: which decision of a failing run, made the other way, makes it right. */
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "dbgcli/alloc.h"
 #include "dbgcli/commands/switching.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/verbs/build_run.h"
 #include "dbgcli/verbs/harness.h"
+#include "dbgcli/verbs/recorded_run.h"
 #include "dbgcli/verbs/switch_wrap.h"
 #include "dbgcli/verbs/verb.h"
 #include <wetdbg/errors.h>
-#include <wetdbg/record.h>
 
 static const struct cli_option options[] = {
     CLI_SWITCHING_OPTIONS,
@@ -48,58 +43,6 @@ const struct cli_syntax cli_switch_syntax = {
         "The same command goes on after an end; FILE.wet.switch-journal has the answers so far.",
     .example = "wetdbg switch --expect=right.txt -- ./report 2024-02-29",
 };
-
-/* ---- the run ---- */
-
-/* Records a program, whose standard output is kept from ours, where answers go: it is a file
- * without a name, since there are programs that put out less to /dev/null. */
-static int record(char **operands, struct wetdbg_record_outcome *outcome)
-{
-    int file = memfd_create("output", MFD_CLOEXEC), kept = fcntl(1, F_DUPFD_CLOEXEC, 3);
-    int err = file < 0 || kept < 0 || dup2(file, 1) < 0 ? wetdbg_fail_errno("standard output") : 0;
-
-    if (!err) {
-        struct wetdbg_record_options how = {.quiet = true, .keep_input = WETDBG_KEEP_INPUT};
-        err = wetdbg_record(&how, operands, outcome);
-        dup2(kept, 1);
-    }
-    if (file >= 0)
-        close(file);
-    if (kept >= 0)
-        close(kept);
-    return err;
-}
-
-/* The .wet file that the operands stand for; to be freed. */
-static int find_wet(const struct cli_args *args, char **path, bool *is_trusted)
-{
-    struct wetdbg_build_options how = {.interrupted = cli_interrupt_flag()};
-    struct wetdbg_record_outcome outcome;
-    char *directory;
-    double seconds;
-    const char *name = args->operands[0];
-    size_t length = strlen(name);
-    bool is_alone = args->operand_count == 1;
-
-    *is_trusted = false;
-    if (is_alone && length > 4 && strcmp(name + length - 4, ".wet") == 0) {
-        *path = cli_strdup(name);
-        return 0;
-    }
-    if (is_alone && wetdbg_recording_find(name, &directory) == 0) {
-        *is_trusted = wetdbg_is_trusted(directory);
-    } else {
-        int err = record(args->operands, &outcome);
-        if (err)
-            return err;
-        directory = outcome.trace_dir;
-        *is_trusted = true;
-    }
-    how.is_trusted = *is_trusted;
-    int err = cli_build_wet(directory, &how, path, &seconds);
-    free(directory);
-    return err;
-}
 
 /* ---- a test ---- */
 
@@ -148,8 +91,9 @@ int cli_switch_run(struct cli_app *app, const struct cli_args *args)
         return cli_switch_wrap(args);
     int err = check_options(args);
     if (!err)
-        err = cli_harness_is_asked(args) ? find_wet_of_test(args, &harness, &wet_path)
-                                         : find_wet(args, &wet_path, &is_trusted);
+        err = cli_harness_is_asked(args)
+                  ? find_wet_of_test(args, &harness, &wet_path)
+                  : cli_recorded_run_find(args->operands, NULL, &wet_path, &is_trusted);
     if (err) {
         cli_harness_free(harness);
         return fail_to_begin(err);
