@@ -14,6 +14,8 @@ const struct cli_verb cli_verbs[] = {
     {"info", cli_info_run, "facts and sizes of a run", &cli_info_syntax, 0},
     {"verify", cli_verify_run, "check that a .wet file is sound", &cli_verify_syntax, 0},
     {"dd", cli_dd_run, "find what of an input makes a program fail", &cli_dd_syntax, 0},
+    {"locate", cli_locate_run, "rank the lines that may have made a run fail", &cli_locate_syntax,
+     0},
     {"switch", cli_switch_run, "find the decision that makes a failing run right",
      &cli_switch_syntax, 0},
     {"ls", cli_ls_run, "list the recordings", &cli_ls_syntax, 0},

@@ -100,7 +100,8 @@ static void offer_recordings(struct cli_out *out, const char *typed)
 
 static void offer_operands(struct cli_out *out, const char *verb, const char *typed)
 {
-    static const char *const of_recordings[] = {"replay", "info", "ps", "dump", "rm", "switch"};
+    static const char *const of_recordings[] = {"replay", "info",   "ps",    "dump",
+                                                "rm",     "switch", "locate"};
     static const char *const of_files[] = {"open", "info", "verify"};
     for (size_t i = 0; i < sizeof(of_recordings) / sizeof(*of_recordings); i++)
         if (strcmp(verb, of_recordings[i]) == 0) {

@@ -24,6 +24,7 @@
  *   switch.h      what if: runs that go on differently
  *   candidates.h  predicate switching: where a run might have gone on otherwise, and what to try
  *                 first
+ *   locate.h         what is known of a failing run by source line, and a ranked list of suspects
  *   switch_search.h  the search for critical predicates, over whatever runs the switched programs
  *   implicit.h    what went wrong because something did not run: slices with dependences that
  *                 switched runs have proven
@@ -50,6 +51,7 @@
 #include <wetdbg/errors.h>
 #include <wetdbg/files.h>
 #include <wetdbg/implicit.h>
+#include <wetdbg/locate.h>
 #include <wetdbg/model.h>
 #include <wetdbg/origin.h>
 #include <wetdbg/own_file.h>

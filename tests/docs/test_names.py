@@ -14,10 +14,10 @@ import subprocess
 import sys
 
 ROOT = sys.argv[1]
-FOLDERS = ("recorder", "wet", "slicer", "delta", "dbgcli", "predicate_switch", "tests", "common", "include",
+FOLDERS = ("recorder", "wet", "slicer", "delta", "dbgcli", "predicate_switch", "locate", "tests", "common", "include",
            "bench", "packaging", "docs", "cmake")
-PRODUCT = ("recorder", "wet", "slicer", "delta", "dbgcli", "common", "include", "library")
-PREFIXES = ("agt", "cli", "dbi", "dep", "dlt", "evq", "feed", "ins", "mdl", "rec", "rep", "rrt", "slc", "tck",
+PRODUCT = ("recorder", "wet", "slicer", "delta", "dbgcli", "locate", "common", "include", "library")
+PREFIXES = ("agt", "cli", "dbi", "dep", "dlt", "evq", "feed", "ins", "loc", "mdl", "rec", "rep", "rrt", "slc", "tck",
             "wd", "wet", "wetdbg")
 FILE = re.compile(r"^[\w./{},*-]+\.(c|h|S|py|cmake|ld|1\.in|md)$")
 ANYWHERE = re.compile(r"(?<![\w./{-])(?:%s)/[\w./-]*\w\.(?:c|h|S|py|md)\b" % "|".join(FOLDERS))

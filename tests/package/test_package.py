@@ -22,6 +22,7 @@ usr/include/wetdbg/delta_record.h
 usr/include/wetdbg/errors.h
 usr/include/wetdbg/files.h
 usr/include/wetdbg/implicit.h
+usr/include/wetdbg/locate.h
 usr/include/wetdbg/model.h
 usr/include/wetdbg/origin.h
 usr/include/wetdbg/own_file.h
@@ -63,6 +64,7 @@ usr/share/doc/wetdbg/docs/architecture/feed.md
 usr/share/doc/wetdbg/docs/architecture/front-end.md
 usr/share/doc/wetdbg/docs/architecture/intervals.md
 usr/share/doc/wetdbg/docs/architecture/limits.md
+usr/share/doc/wetdbg/docs/architecture/locate.md
 usr/share/doc/wetdbg/docs/architecture/model.md
 usr/share/doc/wetdbg/docs/architecture/proof.md
 usr/share/doc/wetdbg/docs/architecture/recording.md

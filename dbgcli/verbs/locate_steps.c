@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/verbs/locate_steps.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "dbgcli/alloc.h"
+#include "dbgcli/commands/origin_place.h"
+#include "dbgcli/commands/slicing.h"
+#include "dbgcli/interrupt.h"
+#include "dbgcli/verbs/harness.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/implicit.h>
+#include <wetdbg/prune.h>
+
+/* Instructions that a first answer looks at, and that the slice does: distances take 32 bytes for
+ * each instance. */
+#define FIRST_LOOK (UINT64_C(4) << 20)
+#define LOOK       (UINT64_C(64) << 20)
+#define JUDGED_MAX (UINT64_C(8) << 20)
+/* Shares of the time that is left. */
+#define PRUNING_SHARE   0.25
+#define SWITCHING_SHARE 0.7
+#define LEAST_SECONDS   0.2 /* for a step that takes longer to begin */
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+double cli_locating_seconds(const struct cli_locating *self)
+{
+    return now() - self->begin;
+}
+
+static double seconds_left(const struct cli_locating *self)
+{
+    return self->budget - cli_locating_seconds(self);
+}
+
+/* ---- what is missing ---- */
+
+__attribute__((format(printf, 2, 3))) static void miss(struct cli_locating *self,
+                                                       const char *format, ...)
+{
+    va_list args;
+    char *text;
+
+    va_start(args, format);
+    if (vasprintf(&text, format, args) < 0)
+        cli_die();
+    va_end(args);
+    self->missing = cli_realloc(self->missing, self->missing_count + 1, sizeof(*self->missing));
+    self->missing[self->missing_count++] = text;
+}
+
+/* Of a step that the list can do without: its error is told, unless it ends everything. */
+static int miss_step(struct cli_locating *self, const char *what, int err)
+{
+    if (!err || err == -ENOMEM || (err == -WETDBG_ERR_INTERRUPTED && cli_interrupt_is_pending()))
+        return err;
+    wetdbg_interrupt_clear(self->session->wet);
+    if (err == -WETDBG_ERR_INTERRUPTED)
+        miss(self, "%s: there was no time for it; --budget gives more", what);
+    else
+        miss(self, "%s: %s", what, wetdbg_error(err));
+    return 0;
+}
+
+/* ---- slices ---- */
+
+static int slice_into(struct cli_locating *self, uint64_t look)
+{
+    struct wetdbg_slice_options how = {
+        .kinds = WETDBG_SLICE_FULL, .record_parents = true, .copies_are_near = true, .look = look};
+    struct wetdbg_slice *slice;
+    int err = cli_slice_run(self->session, self->criterion, &how, false, NULL, &slice);
+
+    if (err)
+        return err;
+    wetdbg_slice_free(self->slice);
+    self->slice = slice;
+    return wetdbg_locate_take_slice(self->locate, WETDBG_SLICE_FULL, slice);
+}
+
+static int find_criterion(struct cli_locating *self)
+{
+    int err = cli_failure_find(self->session, &self->right, &self->failure);
+
+    if (!err)
+        err = cli_slice_criterion(self->session, self->failure.criterion, false, &self->criterion);
+    if (err != -WETDBG_ERR_NOT_FOUND || self->right.target)
+        return err;
+    miss(self, "%s cannot be sliced: %s", self->failure.criterion, wetdbg_error(err));
+    free(self->failure.criterion);
+    self->failure.criterion = cli_strdup("exit");
+    return cli_slice_criterion(self->session, self->failure.criterion, false, &self->criterion);
+}
+
+/* Which lines the smaller slices have. */
+static int slice_smaller(struct cli_locating *self, enum wetdbg_slice_kinds kinds)
+{
+    struct wetdbg_slice_options how = {.kinds = kinds};
+    struct wetdbg_slice *slice;
+    int err = cli_slice_run(self->session, self->criterion, &how, false, NULL, &slice);
+
+    if (!err)
+        err = wetdbg_locate_take_slice(self->locate, kinds, slice);
+    if (!err)
+        wetdbg_slice_free(slice);
+    return err;
+}
+
+static int make_slice(struct cli_locating *self)
+{
+    int err = slice_into(self, LOOK);
+
+    if (!err && wetdbg_slice_get_counts(self->slice)->looked_to)
+        miss(self, "what ran before time %" PRIu64 " was not looked at: the run is too long",
+             (uint64_t)wetdbg_slice_get_counts(self->slice)->looked_to);
+    if (!err)
+        err = slice_smaller(self, WETDBG_SLICE_DATA);
+    return err ? err : slice_smaller(self, WETDBG_SLICE_THIN);
+}
+
+/* ---- passing runs ---- */
+
+/* Somebody gave them: they are asked whatever the time. */
+static bool is_unwanted(void *arg)
+{
+    (void)arg;
+    return cli_interrupt_is_pending();
+}
+
+static int hold_against(struct cli_locating *self)
+{
+    const struct wetdbg_slice_options how = {.kinds = WETDBG_SLICE_FULL};
+    struct wetdbg_passing *passing = cli_realloc(NULL, self->passing_count + 1, sizeof(*passing));
+    int err = 0;
+
+    for (size_t i = 0; i < self->passing_count && !err; i++) {
+        err = cli_passing_run_slice(self->session, self->criterion, &how, false, &self->passing[i]);
+        passing[i] = (struct wetdbg_passing){self->passing[i].session.wet, self->passing[i].slice};
+    }
+    if (!err)
+        err = wetdbg_locate_take_passing(self->locate, self->slice, passing, self->passing_count,
+                                         is_unwanted, self);
+    free(passing);
+    return miss_step(self, "passing runs", err);
+}
+
+static int open_passing(struct cli_locating *self)
+{
+    int err = 0;
+
+    for (size_t i = 0; i < self->passing_count && !err; i++)
+        err = cli_passing_run_open(self->session, &self->passing[i]);
+    return err;
+}
+
+/* ---- pruning ---- */
+
+struct deadline {
+    double at;
+};
+
+static int is_late(void *arg, uint64_t done, uint64_t total)
+{
+    const struct deadline *deadline = arg;
+
+    (void)done;
+    (void)total;
+    return cli_interrupt_is_pending() || now() > deadline->at;
+}
+
+static int prune_by(struct cli_locating *self, const struct wetdbg_criterion *right)
+{
+    struct deadline deadline = {now() + PRUNING_SHARE * seconds_left(self)};
+    struct wetdbg_prune_options how = {.right = &right,
+                                       .right_count = 1,
+                                       .limit = JUDGED_MAX,
+                                       .progress = is_late,
+                                       .arg = &deadline};
+    int err = wetdbg_profile_make(self->session->wet, 0, 0, is_late, &deadline, &self->profile);
+
+    how.profile = self->profile;
+    if (!err)
+        err = wetdbg_prune(self->slice, &how, &self->prune);
+    return err ? err : wetdbg_locate_take_prune(self->locate, self->prune);
+}
+
+static int prune(struct cli_locating *self)
+{
+    struct wetdbg_criterion *right;
+    int err = wetdbg_prune_right_before(self->session->wet, self->criterion, &right);
+
+    if (err == -WETDBG_ERR_NOT_FOUND) {
+        miss(self, "no correct output before what is wrong: confidence not applicable");
+        return 0;
+    }
+    if (!err) {
+        err = prune_by(self, right);
+        wetdbg_criterion_free(right);
+    }
+    return miss_step(self, "confidence", err);
+}
+
+/* ---- switched runs ---- */
+
+static bool is_test_right(void *arg, const char *text, size_t size, int status)
+{
+    (void)size;
+    return cli_harness_is_right(arg, text, status);
+}
+
+/* What a switched run should do; false if nothing says so. */
+static bool expect(const struct cli_locating *self, struct wetdbg_expectation *expected)
+{
+    const struct cli_right *right = &self->right;
+    int recorded = self->session->info->wait_status;
+    bool exits = recorded != -1 && WIFEXITED(recorded);
+
+    *expected = (struct wetdbg_expectation){.jobs = self->jobs,
+                                            .kind = WETDBG_RIGHT_EXIT,
+                                            .output = right->expected,
+                                            .output_size = right->expected_size,
+                                            .command = right->command};
+    expected->exit_status = right->status >= 0 ? right->status : exits ? WEXITSTATUS(recorded) : 0;
+    if (right->harness) {
+        expected->kind = WETDBG_RIGHT_CALLER;
+        expected->is_right = is_test_right;
+        expected->arg = right->harness;
+    } else if (right->expected) {
+        expected->kind = WETDBG_RIGHT_OUTPUT;
+    } else if (right->command) {
+        expected->kind = WETDBG_RIGHT_COMMAND;
+    }
+    return expected->kind != WETDBG_RIGHT_EXIT || self->session->info->signal;
+}
+
+static int open_order(struct cli_locating *self)
+{
+    struct wetdbg **wets = cli_realloc(NULL, self->passing_count + 1, sizeof(*wets));
+    struct wetdbg_order_options how = {.kind = WETDBG_ORDER_NEAR,
+                                       .slice = self->slice,
+                                       .unsure =
+                                           self->prune ? wetdbg_prune_get_set(self->prune) : NULL,
+                                       .passing = wets,
+                                       .passing_count = self->passing_count};
+
+    for (size_t i = 0; i < self->passing_count; i++)
+        wets[i] = self->passing[i].session.wet;
+    int err = wetdbg_order_open(self->candidates, &how, &self->order);
+    free(wets);
+    return err;
+}
+
+static int find_candidates(struct cli_locating *self)
+{
+    bool is_missing = self->failure.kind == CLI_FAILURE_MISSING;
+    struct wetdbg_candidates_options what = {
+        .until = is_missing ? 0 : wetdbg_failure_time(self->criterion),
+        .is_wanted = self->right.harness ? cli_harness_wants : NULL,
+        .arg = self->right.harness};
+    int err = wetdbg_candidates_find(self->session->wet, &what, &self->candidates);
+
+    return err ? err : open_order(self);
+}
+
+static int search(struct cli_locating *self)
+{
+    struct wetdbg_search_options how = {.runner =
+                                            wetdbg_trials_runner(self->trials, self->candidates),
+                                        .budget_seconds = SWITCHING_SHARE * seconds_left(self),
+                                        .interrupted = cli_interrupt_flag(),
+                                        .enough = WETDBG_VERDICT_EXACT};
+    int err = wetdbg_search(self->candidates, self->order, &how, &self->found);
+
+    if (!err && *self->found.unresolved && !self->found.count)
+        miss(self, "switched runs: some are unresolved: %s", self->found.unresolved);
+    wetdbg_locate_take_findings(self->locate, &self->found);
+    return err;
+}
+
+static int switch_decisions(struct cli_locating *self)
+{
+    struct wetdbg_expectation expected;
+    int err = 0;
+
+    if (!expect(self, &expected)) {
+        miss(self, "switched runs: nothing says when one is right; --expect=FILE or --oracle=CMD "
+                   "would");
+        return 0;
+    }
+    if (!self->session->switcher)
+        err = wetdbg_switcher_open(self->session->wet, &self->session->switcher);
+    if (!err)
+        err = wetdbg_trials_new(self->session->switcher, &expected, &self->trials);
+    if (!err)
+        err = find_candidates(self);
+    if (!err && seconds_left(self) > LEAST_SECONDS)
+        err = search(self);
+    return miss_step(self, "switched runs", err);
+}
+
+/* ---- implicit dependences ---- */
+
+static bool is_repaired(const struct cli_locating *self)
+{
+    return self->found.count && self->found.findings[0].verdict == WETDBG_VERDICT_EXACT;
+}
+
+static int find_implicit(struct cli_locating *self)
+{
+    struct wetdbg_implicit_options how = {.session = self->session->slices,
+                                          .unsure = self->prune ? wetdbg_prune_get_set(self->prune)
+                                                                : NULL,
+                                          .expected = self->right.expected,
+                                          .expected_size = self->right.expected_size,
+                                          .budget_seconds = seconds_left(self),
+                                          .interrupted = cli_interrupt_flag()};
+    int err = 0;
+
+    if (is_repaired(self) || how.budget_seconds < LEAST_SECONDS)
+        return 0;
+    if (!self->session->switcher)
+        err = wetdbg_switcher_open(self->session->wet, &self->session->switcher);
+    if (!err)
+        err = wetdbg_implicit_find(self->session->wet, self->session->switcher, self->criterion,
+                                   &how, &self->implicit);
+    if (!err)
+        err = wetdbg_locate_take_implicit(self->locate, &self->implicit);
+    return miss_step(self, "implicit dependences", err);
+}
+
+/* ---- all of it ---- */
+
+static int begin(struct cli_locating *self)
+{
+    int err = wetdbg_locate_new(self->session->wet, &self->locate);
+
+    if (!err)
+        err = find_criterion(self);
+    if (!err)
+        err = slice_into(self, FIRST_LOOK);
+    return err;
+}
+
+int cli_locating_run(struct cli_locating *self, int (*answer)(struct cli_locating *self))
+{
+    static int (*const steps[])(struct cli_locating * self) = {
+        make_slice, open_passing, hold_against, prune, switch_decisions, find_implicit,
+    };
+    const size_t count = sizeof(steps) / sizeof(*steps);
+    int err = begin(self);
+
+    self->has_more = true;
+    if (!err)
+        err = answer(self);
+    for (size_t i = 0; i < count && !err; i++) {
+        bool is_passing = steps[i] == open_passing || steps[i] == hold_against;
+        if (is_passing && !self->passing_count)
+            continue;
+        if (i && !is_passing && seconds_left(self) < LEAST_SECONDS) {
+            miss(self, "the time of --budget is over");
+            break;
+        }
+        err = steps[i](self);
+        if (!err && steps[i] != open_passing && i + 1 < count)
+            err = answer(self);
+    }
+    self->has_more = false;
+    if (!err || (err == -WETDBG_ERR_INTERRUPTED && self->slice)) {
+        int last = answer(self);
+        err = err ? err : last;
+    }
+    return err;
+}
+
+void cli_locating_fini(struct cli_locating *self)
+{
+    for (size_t i = 0; i < self->missing_count; i++)
+        free(self->missing[i]);
+    free(self->missing);
+    wetdbg_implicit_result_fini(&self->implicit);
+    wetdbg_search_result_fini(&self->found);
+    wetdbg_trials_free(self->trials);
+    wetdbg_order_close(self->order);
+    wetdbg_candidates_free(self->candidates);
+    wetdbg_prune_free(self->prune);
+    wetdbg_profile_free(self->profile);
+    wetdbg_locate_free(self->locate);
+    wetdbg_slice_free(self->slice);
+    wetdbg_criterion_free(self->criterion);
+    cli_failure_fini(&self->failure);
+    for (size_t i = 0; i < self->passing_count; i++)
+        cli_passing_run_close(&self->passing[i]);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/verbs/locate_words.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "dbgcli/alloc.h"
+#include "dbgcli/nav/place.h"
+
+/* ---- reasons ---- */
+
+static char *switch_words(const struct wetdbg_evidence *evidence)
+{
+    static const char *const repairs[] = {
+        [WETDBG_VERDICT_WRONG] = "",
+        [WETDBG_VERDICT_EQUAL] = "",
+        [WETDBG_VERDICT_UNRESOLVED] = "",
+        [WETDBG_VERDICT_NO_CRASH] = "keeps it from crashing",
+        [WETDBG_VERDICT_PREFIX] = "repairs the first wrong byte, but not all output",
+        [WETDBG_VERDICT_EXACT] = "makes the run right",
+    };
+
+    return cli_asprintf("its %" PRIu64 ". decision, made the other way, %s",
+                        evidence->change.instance, repairs[evidence->verdict]);
+}
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+char *cli_locate_words(const struct cli_locating *self, const struct wetdbg_suspect *suspect,
+                       const struct wetdbg_reason *reason)
+{
+    uint64_t count = reason->count, total = reason->total;
+
+    (void)self;
+    switch (reason->kind) {
+    case WETDBG_REASON_CRITERION:
+        return cli_strdup("this is where it went wrong for everybody to see");
+    case WETDBG_REASON_SWITCH:
+        return switch_words(&suspect->evidence);
+    case WETDBG_REASON_IMPLICIT:
+        return cli_asprintf("a decision here kept %" PRIu64 " value%s from being written that led "
+                            "to what is wrong",
+                            count, plural(count));
+    case WETDBG_REASON_ONLY_HERE:
+        return total == 1 ? cli_strdup("the passing run did not execute it")
+                          : cli_asprintf("none of %" PRIu64 " passing runs executed it", total);
+    case WETDBG_REASON_RARELY:
+        return cli_asprintf("only %" PRIu64 " of %" PRIu64 " passing runs executed it", count,
+                            total);
+    case WETDBG_REASON_VALUES:
+        return cli_asprintf("%" PRIu64 " of its %" PRIu64 " value%s came up in no passing run",
+                            count, total, plural(total));
+    case WETDBG_REASON_DECISION:
+        return count == 1
+                   ? cli_strdup("it is the last decision before what is wrong")
+                   : cli_asprintf("it is the %" PRIu64 ". decision back from what is wrong", count);
+    case WETDBG_REASON_DISTANCE:
+        return cli_asprintf("%" PRIu64 " dependence%s from what is wrong", count, plural(count));
+    case WETDBG_REASON_UNSURE:
+        return cli_asprintf("confidence %.2f: little that came out right depends on it",
+                            reason->share);
+    case WETDBG_REASON_OUTSIDE:
+        return cli_strdup("what is wrong does not depend on what it did");
+    }
+    return cli_strdup("");
+}
+
+/* ---- commands ---- */
+
+static char *against_command(const struct cli_locating *self)
+{
+    char *text = cli_asprintf("slice backward %s", self->failure.criterion);
+
+    for (size_t i = 0; i < self->passing_count; i++) {
+        char *more = cli_asprintf("%s --against %s", text, self->passing[i].name);
+        free(text);
+        text = more;
+    }
+    return text;
+}
+
+char *cli_locate_command(const struct cli_locating *self, const struct wetdbg_suspect *suspect,
+                         const struct wetdbg_reason *reason)
+{
+    const char *file = cli_base_name(suspect->file);
+
+    switch (reason->kind) {
+    case WETDBG_REASON_CRITERION:
+    case WETDBG_REASON_DISTANCE:
+        return cli_asprintf("why %s:%" PRIu32, file, suspect->line);
+    case WETDBG_REASON_SWITCH:
+        return cli_asprintf("what-if %" PRIu64 " switch", suspect->evidence.change.time);
+    case WETDBG_REASON_IMPLICIT:
+        return cli_asprintf("slice backward --implicit %s", self->failure.criterion);
+    case WETDBG_REASON_ONLY_HERE:
+    case WETDBG_REASON_RARELY:
+    case WETDBG_REASON_VALUES:
+        return against_command(self);
+    case WETDBG_REASON_DECISION:
+        return cli_asprintf("decisions %s", self->failure.criterion);
+    case WETDBG_REASON_UNSURE:
+        return cli_asprintf("prune --wrong %s", self->failure.criterion);
+    case WETDBG_REASON_OUTSIDE:
+        return NULL;
+    }
+    return NULL;
+}
+
+/* ---- what is wrong ---- */
+
+char *cli_locate_failure_words(const struct cli_locating *self)
+{
+    static const char *const words[] = {
+        [CLI_FAILURE_GIVEN] = "as --target says",
+        [CLI_FAILURE_CRASH] = "the crash",
+        [CLI_FAILURE_REPORT] = "what the sanitizer reports",
+        [CLI_FAILURE_HANG] = "what went on until the run was ended from outside",
+        [CLI_FAILURE_OUTPUT] = "the first wrong byte of output",
+        [CLI_FAILURE_MESSAGE] = "the message that came where output is missing",
+        [CLI_FAILURE_MISSING] = "output is missing",
+        [CLI_FAILURE_EXIT] = "the exit status",
+        [CLI_FAILURE_TEST] = "where the test failed",
+        [CLI_FAILURE_ANY] = "the last line of output, since nobody says which byte is wrong",
+    };
+
+    return cli_asprintf("%s (%s)", words[self->failure.kind], self->failure.criterion);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the files of this folder share. */
+#ifndef LOCATE_LOCATE_PRIV_H
+#define LOCATE_LOCATE_PRIV_H
+
+#include "common/hash.h"
+#include <wetdbg/locate.h>
+
+struct wetdbg_locate {
+    struct wetdbg *wet;
+    struct wetdbg_suspect *items;
+    size_t count, capacity;
+    struct wd_index by_line;
+    struct wetdbg_suspect *sorted; /* what was given out last */
+    uint32_t slice_lines;          /* own lines of the full slice; 0: none was taken */
+    uint32_t decisions;
+    uint32_t passing;
+    bool is_pruned;
+    uint32_t furthest; /* the largest distance */
+};
+
+/* The suspect of a line; NULL if it is none. */
+struct wetdbg_suspect *loc_find(const struct wetdbg_locate *locate, const char *file,
+                                uint32_t line);
+
+/* The same, made if it is not there. `suspect->file` and `line` say which; 0 or -ENOMEM. */
+int loc_make(struct wetdbg_locate *locate, const struct wetdbg_suspect *suspect,
+             struct wetdbg_suspect **out);
+
+/* The suspect of an instruction's line. */
+struct wetdbg_suspect *loc_find_pc(const struct wetdbg_locate *locate, uint64_t pc);
+
+/* An instruction of the program's own code that ran. */
+struct loc_ran {
+    uint64_t pc, executions;
+    unsigned doing;
+};
+
+/* All of a run, each once, by address; *items is to be freed. Runs nothing. 0 or -ENOMEM. */
+int loc_ran_list(struct wetdbg *wet, struct loc_ran **items, size_t *count);
+
+/* Whether a source file is one of the system's, which nobody suspects. */
+bool loc_is_system(const char *file);
+
+double loc_score(const struct wetdbg_locate *locate, const struct wetdbg_suspect *suspect);
+void loc_reasons(const struct wetdbg_locate *locate, struct wetdbg_suspect *suspect);
+
+#endif

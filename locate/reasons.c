@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What speaks for a suspect, the strongest first: whoever reads the list looks at each of them. */
+#include "locate/locate_priv.h"
+
+#define DECISIONS_NAMED 20 /* of those nearest to what is wrong */
+
+const char *wetdbg_reason_name(enum wetdbg_reason_kind kind)
+{
+    static const char *const names[] = {
+        [WETDBG_REASON_CRITERION] = "criterion", [WETDBG_REASON_SWITCH] = "switch",
+        [WETDBG_REASON_IMPLICIT] = "implicit",   [WETDBG_REASON_ONLY_HERE] = "only-here",
+        [WETDBG_REASON_RARELY] = "rarely",       [WETDBG_REASON_VALUES] = "values",
+        [WETDBG_REASON_DECISION] = "decision",   [WETDBG_REASON_DISTANCE] = "distance",
+        [WETDBG_REASON_UNSURE] = "unsure",       [WETDBG_REASON_OUTSIDE] = "outside",
+    };
+
+    return names[kind];
+}
+
+static void add(struct wetdbg_suspect *suspect, enum wetdbg_reason_kind kind, uint64_t count,
+                uint64_t total)
+{
+    if (suspect->reason_count < WETDBG_REASONS_MAX)
+        suspect->reasons[suspect->reason_count++] =
+            (struct wetdbg_reason){.kind = kind, .count = count, .total = total};
+}
+
+static void add_passing(const struct wetdbg_locate *locate, struct wetdbg_suspect *suspect)
+{
+    const struct wetdbg_evidence *evidence = &suspect->evidence;
+
+    if (!locate->passing)
+        return;
+    if (!evidence->executed)
+        add(suspect, WETDBG_REASON_ONLY_HERE, 0, locate->passing);
+    else if (evidence->executed < locate->passing)
+        add(suspect, WETDBG_REASON_RARELY, evidence->executed, locate->passing);
+    if (evidence->executed && evidence->new_values)
+        add(suspect, WETDBG_REASON_VALUES, evidence->new_values, evidence->values);
+}
+
+static void add_slice(struct wetdbg_suspect *suspect)
+{
+    const struct wetdbg_evidence *evidence = &suspect->evidence;
+
+    if (!evidence->in_slice) {
+        add(suspect, WETDBG_REASON_OUTSIDE, 0, 0);
+        return;
+    }
+    if (evidence->decision && evidence->decision <= DECISIONS_NAMED)
+        add(suspect, WETDBG_REASON_DECISION, evidence->decision, 0);
+    if (evidence->distance)
+        add(suspect, WETDBG_REASON_DISTANCE, evidence->distance, 0);
+}
+
+void loc_reasons(const struct wetdbg_locate *locate, struct wetdbg_suspect *suspect)
+{
+    const struct wetdbg_evidence *evidence = &suspect->evidence;
+
+    suspect->reason_count = 0;
+    if (evidence->is_switched)
+        add(suspect, WETDBG_REASON_SWITCH, evidence->change.instance, evidence->trial);
+    if (evidence->implied)
+        add(suspect, WETDBG_REASON_IMPLICIT, evidence->implied, 0);
+    if (evidence->in_slice && !evidence->distance)
+        add(suspect, WETDBG_REASON_CRITERION, 0, 0);
+    add_passing(locate, suspect);
+    if (locate->slice_lines)
+        add_slice(suspect);
+    if (locate->is_pruned && evidence->is_judged && evidence->confidence < 1) {
+        add(suspect, WETDBG_REASON_UNSURE, 0, 0);
+        suspect->reasons[suspect->reason_count - 1].share = evidence->confidence;
+    }
+}

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""test_locate.py BUILD-DIRECTORY: `wetdbg locate` finds what is wrong by itself, and ranks the faulty lines near the top."""
+import os
+import shutil
+import signal
+import subprocess
+
+import e2e
+
+# The most lines that somebody reads until the fault, without passing runs and by the slice alone. The fault of
+# fault_calendar is a table's entry: no line that ran.
+RANKS = {"fault_tokenizer": 15, "fault_inventory": 8, "fault_histogram": 20, "fault_formatter": 12, "fault_heapsort": 20,
+         "fault_verify": 10, "fault_bitset": 5, "fault_textwrap": 30, "fault_matrix": 15}
+
+
+def save_right(bench, fault):
+    run = bench.run(f"{bench.programs}/{fault.program}_O0_fixed", *fault.arguments, stdin=fault.stdin)
+    path = bench.path(f"{fault.program}.right")
+    with open(path, "w") as file:
+        file.write(run.out)
+    return path
+
+
+def rank_of(answer, fault):
+    return next((row["rank"] for row in answer["suspects"]
+                 if row["line"] == fault.line and e2e.base_name(row["file"]) == fault.file), None)
+
+
+def check_shape(bench, answers, run):
+    """Each is whole; the last one is the last."""
+    for answer in answers:
+        bench.check(answer["schema"] == "wetdbg.locate/1" and answer["suspects"] and answer["executed_lines"] > 0, "an answer", run)
+    rows = answers[-1]["suspects"]
+    bench.check([answer["final"] for answer in answers] == [False] * (len(answers) - 1) + [True], "only the last is final", run)
+    bench.check([row["rank"] for row in rows] == list(range(1, len(rows) + 1)), "ranks", run)
+    bench.check(all(a["score"] >= b["score"] for a, b in zip(rows, rows[1:])), "the order is that of the scores", run)
+    bench.check(len(rows) == answers[-1]["executed_lines"] and os.path.isabs(rows[0]["file"]), "all lines that ran", run)
+    bench.check(rows[0]["reasons"] and all(row["reasons"] for row in rows[:5]), "reasons", run)
+
+
+def check_faults(bench):
+    """What is wrong is the criterion that the table has, and the fault is not far down."""
+    for fault in (fault for fault in e2e.faults() if fault.program in RANKS):
+        trace = bench.record(fault.program, f"{bench.programs}/{fault.program}_O0", *fault.arguments, stdin=fault.stdin)
+        is_found = fault.criterion.startswith(("output", "crash", "exit"))
+        how = [f"--expect={save_right(bench, fault)}", "--status=7" if fault.program == "fault_verify" else "--status=0"]
+        target = [] if is_found else [f"--target={fault.criterion}"]
+        run = bench.wet("locate", "--json", "--budget=1", *how, *target, trace)
+        answers = run.objects()
+        if not bench.check(run.status == 0 and answers, f"{fault.program}: an answer", run):
+            continue
+        check_shape(bench, answers, run)
+        bench.check(answers[-1]["criterion"]["text"] == fault.criterion, f"{fault.program}: what is wrong", run)
+        rank = rank_of(answers[0], fault)
+        bench.check(rank and rank <= RANKS[fault.program], f"{fault.program}: its line is {rank}.")
+
+
+def check_passing(bench):
+    """With an input that passes, as standard input, as a recording and as a file, the fault is first."""
+    fault = next(fault for fault in e2e.faults() if fault.program == "fault_ledger")
+    program, right = f"{bench.programs}/fault_ledger_O0", save_right(bench, fault)
+    sales = bench.path("sales.txt")
+    with open(fault.stdin) as given, open(sales, "w") as kept:
+        kept.writelines(line for line in given if "sale" in line)
+    trace = bench.record("sales", program, stdin=sales)
+    for name in (sales, trace, f"{trace}/wetdbg.wet"):
+        run = bench.wet("locate", "--json", "--budget=1", f"--expect={right}", f"--pass={name}", "--", program, stdin=fault.stdin)
+        answers = run.objects()
+        bench.check(run.status == 0 and rank_of(answers[-1], fault) == 1, f"--pass={name}", run)
+        first = answers[-1]["suspects"][0]
+        bench.check([reason["kind"] for reason in first["reasons"]][0] == "only-here", f"{first}")
+        bench.check("--against" in first["reasons"][0]["command"], f"{first}")
+    text = bench.wet("locate", "--limit=2", "--budget=1", f"--expect={right}", f"--pass={sales}", "--", program, stdin=fault.stdin)
+    bench.check("  1. fault_ledger.c:66  in refund" in text.out and "  3. " not in text.out and
+                "the passing run did not execute it" in text.out, "the list as text", text)
+    bench.check(text.out.count("what is wrong:") == 1, "only the last answer is text", text)
+
+
+def check_input_words(bench):
+    """@@, and the word that is --fail's, stand for the input."""
+    shutil.copy("/usr/bin/head", bench.path("head"))
+    for name, text in (("bad", "wrong\n"), ("good", "right\n"), ("both", "right\n")):
+        with open(bench.path(name), "w") as file:
+            file.write(text)
+    for words in (("--fail=bad", "--", bench.path("head"), "bad"), ("--fail=bad", "--", bench.path("head"), "./@@")):
+        run = bench.wet("locate", "--budget=1", "--expect=both", "--pass=good", *words)
+        bench.check(run.status == 3 and "has no source lines" in run.err + run.out, "the program ran with both, and has no lines", run)
+
+
+def check_switch(bench):
+    """A decision that repairs the run is a reason, and what-if shows it."""
+    fault = next(fault for fault in e2e.faults() if fault.program == "fault_symtab")
+    run = bench.wet("locate", "--json", "--crash", "--jobs=1", "--", f"{bench.programs}/fault_symtab_O0", *fault.arguments)
+    answers = run.objects()
+    if not bench.check(run.status == 0 and answers, "a crash", run):
+        return
+    rows = [(row, reason) for row in answers[-1]["suspects"] for reason in row["reasons"] if reason["kind"] == "switch"]
+    if not bench.check(answers[-1]["criterion"]["kind"] == "crash" and rows, "some switch keeps it from crashing", run):
+        return
+    shown = bench.wet("open", answers[-1]["run"], "--batch", "--json", "-e", rows[0][1]["command"]).objects()
+    bench.check(rows[0][0]["evidence"]["switch"] == "no-crash" and shown[0]["end"] == "exit", f"{rows[0]}: {shown}")
+
+
+def check_interrupt(bench):
+    """Ctrl-C leaves the best list so far."""
+    fault = next(fault for fault in e2e.faults() if fault.program == "fault_lru")
+    trace = bench.record("lru", f"{bench.programs}/fault_lru_O0")
+    child = subprocess.Popen([bench.wetdbg, "locate", "--json", "--budget=10m", f"--expect={save_right(bench, fault)}", trace],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=bench.environment, cwd=bench.work)
+    first = child.stdout.readline()
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=120)
+    last = (first + out).splitlines()[-1]
+    # It may have come to its end before the signal did.
+    bench.check(child.returncode in (0, 130), f"its status is {child.returncode}: {err}")
+    bench.check('"final": true' in last or '"schema": "wetdbg.error/1"' in last or child.returncode == 130, f"{last[-300:]}")
+
+
+def check_bad(bench):
+    fault = next(fault for fault in e2e.faults() if fault.program == "fault_ledger")
+    program = f"{bench.programs}/fault_ledger_O0"
+    trace = bench.record("again", program, stdin=fault.stdin)
+    with open(bench.path("same"), "w") as file:
+        file.write(bench.run(program, stdin=fault.stdin).out)
+    for words, what in ((("--expect=nowhere", trace), "nowhere"), (("--expect=same", trace), "does not fail"), ((trace,), "nothing says"),
+                        (("--crash", trace), "did not crash"), (("--crash", "--expect=same", trace), "only one"),
+                        (("--budget=soon", trace), "--budget"), (("--budget=0", trace), "--budget"), (("--jobs=0", trace), "--jobs"),
+                        (("--status=300", trace), "--status"), (("--features", trace), "--json"), ((), "which TRACE or PROGRAM"),
+                        (("--expect=same", "--pass=nowhere", trace), "nowhere"), (("--expect=same", "--pass=same", trace), "no PROGRAM"),
+                        (("--fail=same", trace), "--fail"), (("--target=nonsense", trace), "nonsense"),
+                        (("--target=output:99999999", trace), "output")):
+        run = bench.wet("locate", *words)
+        bench.check(run.status in (1, 2, 5) and what in run.err and not run.out, f"{words}", run)
+
+
+def run_test(bench, _):
+    check_faults(bench)
+    check_passing(bench)
+    check_input_words(bench)
+    check_switch(bench)
+    check_interrupt(bench)
+    check_bad(bench)
+
+
+e2e.main(run_test)
