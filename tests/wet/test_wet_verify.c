@@ -11,6 +11,7 @@
 
 #include "dbgcli/exit_status.h"
 #include "recorder/agent/views.h"
+#include "recorder/rr_trace/trace_surroundings.h"
 #include "tests/record/spawn.h"
 #include "tests/wet/wet_run.h"
 #include "tests/wet/wet_unit.h"
@@ -19,6 +20,7 @@
 #include "wet/trace/stored_entry.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/verify.h>
+#include <wetdbg/wet.h>
 
 #define SHORT 10000
 #define FLIPS 400
@@ -246,6 +248,68 @@ static void meta_number_add(const char *key, const char *what, uint32_t told_of)
             assert_found(key, told_of, 0, what);
     }
     json_decref(meta);
+}
+
+/* Stores a file whose description has this in the place of what the streams were. */
+static void streams_store(json_t *streams)
+{
+    struct unit_section *section = section_of(WET_SEC_META, 0);
+    struct wd_buf good = section->bytes;
+    json_t *meta = json_loadb((const char *)good.data, good.size_bytes, 0, NULL);
+    assert_non_null(meta);
+    json_object_set_new(meta, "streams", streams);
+    char *text = json_dumps(meta, JSON_SORT_KEYS);
+    section->bytes = (struct wd_buf){
+        .data = (uint8_t *)text, .size_bytes = strlen(text), .capacity_bytes = strlen(text)};
+    unit_sections_store(&here.sections, here.changed, SIZE_MAX);
+    free(text);
+    section->bytes = good;
+    json_decref(meta);
+}
+
+/* A list of so many numbers, of which the last one is `last`. */
+static json_t *numbers_make(int count, json_t *last)
+{
+    json_t *numbers = json_array();
+    for (int i = 1; i < count; i++)
+        json_array_append_new(numbers, json_integer(i));
+    json_array_append_new(numbers, last);
+    return numbers;
+}
+
+static void assert_opens(int expected, const char *what)
+{
+    struct wetdbg *wet = NULL;
+    assert_int_equal(wetdbg_open(here.changed, &wet), expected);
+    if (expected && !strstr(wetdbg_error(expected), what))
+        fail_msg("'%s' is not about '%s'", wetdbg_error(expected), what);
+    wetdbg_close(wet);
+}
+
+static void streams_that_are_no_numbers_are_refused(void **state)
+{
+    (void)state;
+    streams_store(json_pack("[noo]", numbers_make(RRT_INHERITED_FIELDS, json_integer(-1)),
+                            numbers_make(RRT_INHERITED_FIELDS, json_integer(7))));
+    assert_sound(here.changed, false);
+    assert_opens(0, "");
+    json_t *bad[] = {numbers_make(RRT_INHERITED_FIELDS, json_string("7")),
+                     numbers_make(RRT_INHERITED_FIELDS, json_real(7.5)),
+                     numbers_make(RRT_INHERITED_FIELDS, json_null()),
+                     numbers_make(RRT_INHERITED_FIELDS - 1, json_integer(7)),
+                     numbers_make(RRT_INHERITED_FIELDS + 1, json_integer(7)),
+                     json_integer(7),
+                     json_object()};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        streams_store(json_pack("[non]", bad[i]));
+        assert_found("streams", WET_SEC_META, 0, "'streams' has for descriptor 1");
+        assert_opens(-WETDBG_ERR_CORRUPT, "'streams' has for descriptor 1");
+    }
+    streams_store(json_pack("[nn]"));
+    assert_found("streams", WET_SEC_META, 0, "no list of three");
+    assert_opens(-WETDBG_ERR_CORRUPT, "no list of three");
+    streams_store(json_integer(3));
+    assert_opens(-WETDBG_ERR_CORRUPT, "no list of three");
 }
 
 static void verify_description_of_the_run_is_held_against_the_rest(void **state)
@@ -565,6 +629,7 @@ int main(void)
         cmocka_unit_test(verify_missing_and_needless_sections_are_found),
         cmocka_unit_test(verify_sections_of_unknown_kinds_pass),
         cmocka_unit_test(verify_description_of_the_run_is_held_against_the_rest),
+        cmocka_unit_test(streams_that_are_no_numbers_are_refused),
         cmocka_unit_test(verify_tables_of_the_machine_and_files),
         cmocka_unit_test(verify_nodes),
         cmocka_unit_test(verify_node_that_is_there_twice),

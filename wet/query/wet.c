@@ -36,17 +36,30 @@ static uint64_t number_or(const json_t *meta, const char *key, uint64_t otherwis
     return json_object_get(meta, key) ? number(meta, key) : otherwise;
 }
 
-/* What descriptors 0 to 2 were; one whose numbers are not all there is not known. */
-static void streams_take(struct wetdbg *wet)
+/* What descriptors 0 to 2 were; null is one that is not known. */
+static int streams_take(struct wetdbg *wet)
 {
     const json_t *list = json_object_get(wet->meta, "streams");
-    for (size_t fd = 0; fd < RRT_INHERITED; fd++) {
+    if (list && json_array_size(list) != RRT_INHERITED)
+        return damaged(wet, "description of the run: 'streams' is no list of three");
+    for (size_t fd = 0; list && fd < RRT_INHERITED; fd++) {
         const json_t *numbers = json_array_get(list, fd);
         struct rrt_inherited *stream = &wet->streams[fd];
-        stream->is_known = json_array_size(numbers) == RRT_INHERITED_FIELDS;
-        for (size_t i = 0; i < RRT_INHERITED_FIELDS && stream->is_known; i++)
+        if (json_is_null(numbers))
+            continue;
+        bool is_sound = json_array_size(numbers) == RRT_INHERITED_FIELDS;
+        for (size_t i = 0; i < RRT_INHERITED_FIELDS && is_sound; i++) {
+            is_sound = json_is_integer(json_array_get(numbers, i));
             stream->fields[i] = json_integer_value(json_array_get(numbers, i));
+        }
+        if (!is_sound)
+            return wetdbg_fail(-WETDBG_ERR_CORRUPT,
+                               "%s: damaged description of the run: 'streams' has for descriptor "
+                               "%zu something else than %d numbers or null",
+                               wet_store_path(wet->store), fd, RRT_INHERITED_FIELDS);
+        stream->is_known = true;
     }
+    return 0;
 }
 
 static int hex_digit(char digit)
@@ -135,13 +148,12 @@ static int meta_open(struct wetdbg *wet)
     info->change = wet_meta_text(wet, json_object_get(branch, "change"));
     info->change_time = number(branch, "time");
     info->recorded_in = wet_meta_text(wet, json_object_get(wet->meta, "recorded_in"));
-    streams_take(wet);
     wet->xcr0 = number(wet->meta, "xcr0");
     wet->processor.rdpid = number_or(wet->meta, "rdpid", AGT_PROCESSOR_UNKNOWN);
     wet->processor.lsl = number_or(wet->meta, "lsl", AGT_PROCESSOR_UNKNOWN);
     wet->x87 = (uint32_t)number(wet->meta, "x87");
     wet->cpuid_is_recorded = number(wet->meta, "cpuid_recorded");
-    return 0;
+    return streams_take(wet);
 }
 
 /* ---- tables ---- */

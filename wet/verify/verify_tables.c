@@ -49,6 +49,29 @@ static bool is_text(const json_t *value)
                : json_is_string(value);
 }
 
+static bool is_stream(const json_t *value)
+{
+    bool is_sound = json_array_size(value) == RRT_INHERITED_FIELDS;
+    for (size_t i = 0; i < RRT_INHERITED_FIELDS && is_sound; i++)
+        is_sound = json_is_integer(json_array_get(value, i));
+    return is_sound || json_is_null(value);
+}
+
+static bool streams_check(struct wet_verifier *verifier)
+{
+    const uint32_t kind = WET_SEC_META;
+    const json_t *streams = json_object_get(verifier->meta, "streams");
+    if (streams && json_array_size(streams) != RRT_INHERITED)
+        return say(verifier, kind, 0, "'streams' is no list of three");
+    for (size_t fd = 0; fd < json_array_size(streams); fd++)
+        if (!is_stream(json_array_get(streams, fd)))
+            return wet_verifier_say(verifier, kind, 0, 0,
+                                    "'streams' has for descriptor %zu something else than %d "
+                                    "numbers or null",
+                                    fd, RRT_INHERITED_FIELDS);
+    return true;
+}
+
 static bool is_fingerprint(const json_t *value)
 {
     const char *text = json_string_value(value);
@@ -99,9 +122,8 @@ static bool meta_check(struct wet_verifier *verifier)
     if (json_object_get(verifier->meta, "recorded_in") &&
         !is_text(json_object_get(verifier->meta, "recorded_in")))
         return say(verifier, kind, 0, "'recorded_in' is no text");
-    const json_t *streams = json_object_get(verifier->meta, "streams");
-    if (streams && json_array_size(streams) != RRT_INHERITED)
-        return say(verifier, kind, 0, "'streams' is no list of three");
+    if (!streams_check(verifier))
+        return false;
     if (!is_fingerprint(json_object_get(verifier->meta, "fingerprint")))
         return say(verifier, kind, 0, "'fingerprint' is not 16 digits and a blank");
     verifier->first_time = wet_verifier_meta(verifier, "first_time");
