@@ -289,18 +289,24 @@ uint64_t *slc_slice_bits(const struct wetdbg_slice *slice, const struct wet_inte
     return slice->shares[interval->index].bits;
 }
 
-int slc_slice_add_fault(struct wetdbg_slice *slice, wetdbg_time time, uint64_t pc, uint32_t task)
+int slc_slice_add_fault(struct wetdbg_slice *slice, wetdbg_time time, uint64_t pc, uint32_t task,
+                        const struct slc_want *want, uint64_t address)
 {
+    bool has_parents = slice->options.record_parents;
+    const struct slc_want criterion = {.distance = has_parents ? 0 : WETDBG_DISTANCE_UNKNOWN,
+                                       .edge = WETDBG_EDGE_NONE,
+                                       .location = INS_LOC_COUNT};
+
     slice->counts.instances += !slice->has_fault;
     slice->has_fault = true;
     slice->fault_time = time;
     slice->fault_task = task;
     slice->fault_pc = slc_code_pc(slice->code, pc);
+    slice->fault_want = want && has_parents ? *want : criterion;
+    slice->fault_address = want && has_parents ? address : 0;
     if (slice->fault_pc == SLC_UNKNOWN)
         return -ENOMEM;
-    struct slc_count count = {slice->fault_pc,
-                              slice->options.record_parents ? 0 : WETDBG_DISTANCE_UNKNOWN, 1, time,
-                              time};
+    struct slc_count count = {slice->fault_pc, slice->fault_want.distance, 1, time, time};
     return slc_lines_add(slice, &count, 1);
 }
 
@@ -480,8 +486,11 @@ static struct wetdbg_slice_instance fault_instance(const struct wetdbg_slice *sl
 {
     return (struct wetdbg_slice_instance){.time = slice->fault_time,
                                           .pc = slice->code->pcs[slice->fault_pc].pc,
-                                          .edge = WETDBG_EDGE_NONE,
-                                          .location = INS_LOC_COUNT};
+                                          .distance = slice->fault_want.distance,
+                                          .edge = (enum wetdbg_edge)slice->fault_want.edge,
+                                          .parent = slice->fault_want.user,
+                                          .location = slice->fault_want.location,
+                                          .address = slice->fault_address};
 }
 
 const struct wetdbg_thread *

@@ -100,6 +100,23 @@ static int add_share(struct gather *gather, uint64_t k)
     return err;
 }
 
+/* The instruction that did not complete, to which a forward slice came: nothing uses it. */
+static int add_reached_fault(struct gather *gather)
+{
+    const struct wetdbg_slice *slice = gather->slice;
+
+    if (!slice->is_forward || !slice->has_fault)
+        return 0;
+    const struct slc_member fault = {.parent = slice->fault_want.user,
+                                     .pc_index = slice->fault_pc,
+                                     .distance = slice->fault_want.distance,
+                                     .edge = slice->fault_want.edge};
+    uint32_t line = gather->line_of[slice->code->pcs[slice->fault_pc].line];
+    uint32_t user = line_of_parent(gather, &fault);
+    bool is_passed = gather->passed && gather->passed[line];
+    return user == NO_LINE || is_passed ? 0 : add(gather, user, line, &fault);
+}
+
 static int by_user(const void *a, const void *b)
 {
     const struct wetdbg_slice_link *x = a, *y = b;
@@ -120,7 +137,7 @@ static int gather_all(struct gather *gather)
         gather->line_of[slice->order[i]] = (uint32_t)i;
     for (uint64_t k = 0; k < slice->share_count && !err; k++)
         err = add_share(gather, slice->is_forward ? k : slice->share_count - 1 - k);
-    return err;
+    return err ? err : add_reached_fault(gather);
 }
 
 static void free_work(struct gather *gather)

@@ -51,11 +51,15 @@ struct wetdbg_slice {
     bool reaches_crash; /* of a forward slice */
     struct wetdbg_slice_reached *reached;
     size_t reached_count, reached_capacity;
-    /* A criterion instruction that did not complete. */
+    /* An instruction that did not complete: a backward slice's criterion, or what a forward one
+     * came to. */
     bool has_fault;
     wetdbg_time fault_time;
     uint32_t fault_pc;   /* in code.pcs */
     uint32_t fault_task; /* slot */
+    struct slc_want
+        fault_want; /* of a forward slice: what it used, as of any instance; else none */
+    uint64_t fault_address;
 };
 
 struct wetdbg_slice *slc_slice_new(struct wetdbg *wet, const struct wetdbg_slice_options *options);
@@ -91,8 +95,10 @@ void slc_slice_turn_members(struct wetdbg_slice *slice, const struct wet_interva
  * -WETDBG_ERR_INTERRUPTED. */
 int slc_slice_collect(struct wetdbg_slice *slice);
 
-/* Adds the criterion's instruction that did not complete. */
-int slc_slice_add_fault(struct wetdbg_slice *slice, wetdbg_time time, uint64_t pc, uint32_t task);
+/* Adds an instruction that did not complete. Of a forward slice, `want` and `address` are as
+ * slc_slice_add() has them; NULL: it is the criterion, or neither has parents. */
+int slc_slice_add_fault(struct wetdbg_slice *slice, wetdbg_time time, uint64_t pc, uint32_t task,
+                        const struct slc_want *want, uint64_t address);
 
 int slc_slice_add_initial(struct wetdbg_slice *slice, const struct wetdbg_slice_initial *initial);
 

@@ -350,9 +350,12 @@ void wetdbg_slice_free(struct wetdbg_slice *slice);
  * is in the backward slice of all that the instance uses. The source is what a criterion names:
  * instances, or what places held at a time (of output the bytes that were written); of a function's
  * call also that it came to be. Distances count from the source; the parent of an instance is the
- * earlier one that it uses. One pass over the run from the source to its end, or to where nothing
- * depends on it any more. Memory as for backward slices. *out is for wetdbg_slice_free(); neither
- * source nor wet may go before it. -WETDBG_ERR_NOT_FOUND if the source is where the run ends.
+ * earlier one that it uses. If the run ended by an instruction that faulted, that is one of them
+ * where the crash's backward slice has the source (but where nothing but a condition that guards it
+ * led to the fault, and control is not followed, it is none): it has its time although it did not
+ * complete. One pass over the run from the source to its end, or to where nothing depends on it any
+ * more. Memory as for backward slices. *out is for wetdbg_slice_free(); neither source nor wet may
+ * go before it. -WETDBG_ERR_NOT_FOUND if the source is where the run ends.
  */
 int wetdbg_slice_forward(struct wetdbg *wet, const struct wetdbg_criterion *source,
                          const struct wetdbg_slice_options *options, struct wetdbg_slice **out);
@@ -377,7 +380,7 @@ const struct wetdbg_slice_reached *wetdbg_slice_get_reached(const struct wetdbg_
 bool wetdbg_slice_reaches_crash(const struct wetdbg_slice *slice);
 
 struct wetdbg_slice_counts {
-    uint64_t instances;  /* a criterion's instruction that did not complete is one of them */
+    uint64_t instances;  /* an instruction that did not complete is one of them */
     uint64_t statements; /* distinct instruction addresses */
     uint64_t lines;      /* source lines; groups without line information are not counted */
     uint64_t functions_without_lines;
@@ -439,8 +442,8 @@ wetdbg_slice_instance_thread(const struct wetdbg_slice *slice,
                              const struct wetdbg_slice_instance *instance);
 
 /* Calls back for each instance whose pc is one of `pcs` (pc_count 0: each instance), most recent
- * first; a non-zero return ends it and is returned. A criterion instruction that did not complete
- * comes first. Without record_parents this runs the intervals with instances again. */
+ * first; a non-zero return ends it and is returned. An instruction that did not complete comes
+ * first. Without record_parents this runs the intervals with instances again. */
 typedef int (*wetdbg_slice_instance_fn)(void *arg, const struct wetdbg_slice_instance *instance);
 int wetdbg_slice_each_instance(const struct wetdbg_slice *slice, const uint64_t *pcs,
                                size_t pc_count, wetdbg_slice_instance_fn fn, void *arg);

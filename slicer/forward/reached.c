@@ -35,8 +35,9 @@ void slc_reached_restart(struct slc_forward *fwd)
 
 /* ---- the crash ---- */
 
+/* What a seed of the crash sees of the source: *seen. */
 static int probe(struct slc_forward *fwd, struct slc_fwd_task *task, const struct slc_seed *seed,
-                 uint32_t pc_index, const struct ins_info *info)
+                 uint32_t pc_index, const struct ins_info *info, struct slc_sight *seen)
 {
     struct slc_sight sight = slc_no_sight();
     struct slc_want control;
@@ -52,9 +53,24 @@ static int probe(struct slc_forward *fwd, struct slc_fwd_task *task, const struc
         if (info->flows[f].kinds & INS_FLOW_BRANCH)
             slc_see_registers(&task->regs, &info->flows[f].value_uses, info->flows[f].halves,
                               WETDBG_EDGE_VALUE, &sight);
-    fwd->slice->reaches_crash |=
-        sight.best.distance != SLC_NOT_WANTED || control.distance != SLC_NOT_WANTED;
+    slc_see(&sight, &control, WETDBG_EDGE_CONTROL, INS_LOC_COUNT, 0);
+    fwd->slice->reaches_crash |= sight.best.distance != SLC_NOT_WANTED;
+    *seen = sight;
     return err;
+}
+
+/* The instruction that faulted is an instance of the slice if it would have used something of the
+ * source. */
+static int probe_fault(struct slc_forward *fwd, struct slc_fwd_task *task,
+                       const struct slc_seed *seed, uint32_t pc_index)
+{
+    struct slc_sight sight;
+    int err = probe(fwd, task, seed, pc_index, NULL, &sight);
+
+    if (err || sight.best.distance == SLC_NOT_WANTED)
+        return err;
+    return slc_slice_add_fault(fwd->slice, seed->time, seed->pc, seed->task, &sight.best,
+                               sight.address);
 }
 
 /* ---- output ---- */
@@ -185,12 +201,13 @@ int slc_reached_pass(struct slc_forward *fwd, struct slc_fwd_task *task,
 {
     const struct ins_info *info = node->wet->statements[statement].info;
     struct slc_want control = slc_no_want();
+    struct slc_sight sight;
     int err = 0;
 
     while (next_probe(fwd) <= time && !err) {
         const struct slc_seed *seed = &fwd->probes[--fwd->probe_left];
         if (seed->time == time)
-            err = probe(fwd, task, seed, node->pc_index[statement], info);
+            err = probe(fwd, task, seed, node->pc_index[statement], info, &sight);
     }
     if (err || info->klass != INS_SYSCALL || (node->is_loader && !fwd->follows_loader))
         return err;
@@ -212,7 +229,7 @@ int slc_reached_end(struct slc_forward *fwd)
         if (pc_index == SLC_UNKNOWN)
             return -ENOMEM;
         if (seed->is_fault && task)
-            err = probe(fwd, task, seed, pc_index, NULL);
+            err = probe_fault(fwd, task, seed, pc_index);
     }
     return err;
 }

@@ -479,7 +479,7 @@ static int begin(struct slc_scan *scan)
     while (!err && scan->seed_at < scan->criterion->seed_count && seed->is_fault) {
         struct slc_task *task = slc_scan_task(scan, seed->task, &err);
         if (task)
-            err = slc_slice_add_fault(scan->slice, seed->time, seed->pc, seed->task);
+            err = slc_slice_add_fault(scan->slice, seed->time, seed->pc, seed->task, NULL, 0);
         if (task && !err)
             err = slc_follow_seed(scan, task, seed, SLC_USER_FAULT);
         seed = &scan->criterion->seeds[++scan->seed_at];

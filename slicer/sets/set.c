@@ -436,7 +436,7 @@ int wetdbg_slice_of_set(const struct wetdbg_set *set, const struct wetdbg_slice_
             err = add_part(slice, set, k, same);
     free(same);
     if (!err && set->has_fault)
-        err = slc_slice_add_fault(slice, set->fault_time, set->fault_pc, set->fault_task);
+        err = slc_slice_add_fault(slice, set->fault_time, set->fault_pc, set->fault_task, NULL, 0);
     if (!err)
         err = slc_slice_finish(slice);
     if (err) {

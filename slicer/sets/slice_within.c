@@ -59,7 +59,7 @@ int wetdbg_slice_within(const struct wetdbg_slice *slice, const struct wetdbg_se
         err = keep_share(part, &part->shares[k], &slice->shares[k], set);
     if (!err && slice->has_fault && wetdbg_set_contains_time(set, slice->fault_time))
         err = slc_slice_add_fault(part, slice->fault_time, slice->code->pcs[slice->fault_pc].pc,
-                                  slice->fault_task);
+                                  slice->fault_task, &slice->fault_want, slice->fault_address);
     if (!err)
         err = slc_slice_finish(part);
     if (err) {

@@ -754,7 +754,8 @@ static void take_picture(struct brute *b, struct brute_criterion *criterion)
         unsigned from, to;
         brute_loc_places(l, &from, &to);
         for (unsigned p = from; p < to && ins_regset_has(&criterion->regs, l); p++) {
-            struct use use = {p, b->now->regs[p], WETDBG_EDGE_VALUE, false};
+            struct use use = {p, b->now->regs[p],
+                              criterion->fault_pc ? WETDBG_EDGE_ADDRESS : WETDBG_EDGE_VALUE, false};
             PUSH(picture.uses, use);
         }
     }
@@ -937,6 +938,11 @@ static struct brute *follow_run(struct wetdbg *wet, struct brute_criterion *crit
             happen(b, &happenings[h]);
     }
     b->first_defs[b->steps + 1] = b->defs.count;
+    if (count && criteria[count - 1].fault_pc) {
+        b->has_fault = true;
+        b->instances[b->steps + 1].parent = control_parent(b, criteria[count - 1].fault_pc);
+        take_picture(b, &criteria[count - 1]);
+    }
     return b;
 }
 

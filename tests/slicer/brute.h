@@ -15,6 +15,10 @@ struct brute_criterion {
     wetdbg_time time;
     struct ins_regset regs;
     uint64_t address, size;
+    /* The instruction at this address, by which the run ended: `regs`, which it used for an
+     * address, and `time` is the one after the last instruction's. 0: `time` is an instance's. Of
+     * a brute's criteria the last one alone may be that. */
+    uint64_t fault_pc;
     size_t picture; /* brute's */
 };
 
@@ -34,7 +38,7 @@ uint32_t *brute_slice(struct brute *brute, const struct brute_criterion *criteri
                       enum wetdbg_slice_kinds kinds);
 
 /* The same for what depends on a source: all that an instance defines, or what places hold just
- * before it. */
+ * before it. Behind the last instruction's distance is that of the fault, if there is one. */
 uint32_t *brute_forward(struct brute *brute, const struct brute_criterion *source,
                         enum wetdbg_slice_kinds kinds);
 

@@ -106,6 +106,7 @@ struct brute {
     struct map saved; /* time of a push of a callee-saved register: index into saves */
     VEC(uint32_t) saves; /* eight definitions each */
     VEC(struct picture) pictures;
+    bool has_fault; /* the last picture is of it, instances[steps + 1].parent what guards it */
     VEC(struct edge) edges;
 };
 

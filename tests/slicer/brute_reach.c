@@ -388,7 +388,7 @@ uint32_t *brute_slice(struct brute *b, const struct brute_criterion *criterion,
     reach_instance(&s, t);
     for (size_t i = 0; i < picture->uses.count; i++)
         reach_use(&s, t, &picture->uses.at[i]);
-    if (picture->uses.count == 0)
+    if (picture->uses.count == 0 && !criterion->fault_pc)
         reach_all_flows(&s, t);
     reach_all(&s);
     free(s.defs);
@@ -512,6 +512,18 @@ static void spread_instance(struct spread *s, uint32_t t)
         s->parents[t] = 0;
 }
 
+static void spread_fault(struct spread *s)
+{
+    struct brute *b = s->search.b;
+    const struct picture *fault = &b->pictures.at[b->pictures.count - 1];
+    uint32_t t = b->steps + 1, parent = b->instances[t].parent;
+
+    for (size_t i = 0; i < fault->uses.count; i++)
+        spreads(s, t, &fault->uses.at[i]);
+    if (is_let(s, t) && s->distance[parent] + 1 < s->distance[t])
+        s->distance[t] = s->distance[parent] + 1;
+}
+
 static bool def_spreads(struct spread *s, uint32_t d)
 {
     struct brute *b = s->search.b;
@@ -572,6 +584,8 @@ uint32_t *brute_forward(struct brute *b, const struct brute_criterion *source,
                 s.defs[d] = (b->defs.at[d].time >= source->time || b->defs.at[d].source) &&
                             def_spreads(&s, (uint32_t)d);
     }
+    if (b->has_fault)
+        spread_fault(&s);
     if (b->edges.count)
         qsort(b->edges.at, b->edges.count, sizeof(*b->edges.at), by_user);
     free(s.defs);
