@@ -9,10 +9,72 @@
 #include <wetdbg/model.h>
 #include <wetdbg/walk.h>
 
+/* ---- a thread's way through a run ---- */
+
+/* Of a run in a file, or of one that a tracer goes over. */
+struct way {
+    struct wetdbg_walk *walk; /* NULL: the tracer's */
+    struct psw_tracer *tracer;
+};
+
+static bool way_is_end(const struct way *way)
+{
+    return way->walk ? wetdbg_walk_is_end(way->walk) : psw_way_is_end(way->tracer);
+}
+
+static wetdbg_time way_time(const struct way *way)
+{
+    return way->walk ? wetdbg_walk_time(way->walk) : psw_way_time(way->tracer);
+}
+
+static uint64_t way_pc(const struct way *way)
+{
+    return way->walk ? wetdbg_walk_pc(way->walk) : psw_way_pc(way->tracer);
+}
+
+static uint32_t way_left(const struct way *way)
+{
+    return way->walk ? wetdbg_walk_left(way->walk) : psw_way_left(way->tracer);
+}
+
+static enum wetdbg_transfer way_transfer(const struct way *way)
+{
+    return way->walk ? wetdbg_walk_here(way->walk)->transfer : psw_way_here(way->tracer)->transfer;
+}
+
+/* Where its node ends. */
+static uint64_t way_end(const struct way *way)
+{
+    return way->walk ? wetdbg_walk_here(way->walk)->end : psw_way_here(way->tracer)->end;
+}
+
+static uint64_t way_slot(const struct way *way)
+{
+    return way->walk ? wetdbg_walk_slot(way->walk) : psw_way_slot(way->tracer);
+}
+
+static int way_next(struct way *way)
+{
+    return way->walk ? wetdbg_walk_next(way->walk, NULL) : psw_way_next(way->tracer);
+}
+
+static int way_next_node(struct way *way, int *change)
+{
+    return way->walk ? wetdbg_walk_next_node(way->walk, change)
+                     : psw_way_next_node(way->tracer, change);
+}
+
+static void way_to_last(struct way *way)
+{
+    if (way->walk)
+        wetdbg_walk_to_last(way->walk);
+    else
+        psw_way_to_last(way->tracer);
+}
+
 /* One of the two runs, and where it stands. */
 struct side {
-    struct wetdbg *wet;
-    struct wetdbg_walk *walk;
+    struct way way;
     /* Of the region that is passed: calls that have not returned, by the slots of their return
      * addresses, the innermost last; and handlers of signals. */
     uint64_t *calls;
@@ -24,30 +86,13 @@ struct side {
 };
 
 struct pair {
+    struct wetdbg_model *model;
     struct side here, there;
     struct psw_counterpart *asked;
     size_t count, at; /* asked[at] is the next one */
 };
 
 /* ---- one run ---- */
-
-static int side_open(struct side *side, struct wetdbg *wet, wetdbg_time time)
-{
-    const struct wetdbg_thread *thread = wetdbg_thread_at(wet, time);
-
-    side->wet = wet;
-    if (!thread)
-        return wetdbg_fail(-EINVAL, "no thread runs at time %llu", (unsigned long long)time);
-    int err = wetdbg_walk_open(wet, thread, time, &side->walk);
-    side->is_end = !err && wetdbg_walk_is_end(side->walk);
-    return err;
-}
-
-static void side_close(struct side *side)
-{
-    wetdbg_walk_close(side->walk);
-    free(side->calls);
-}
 
 /* Here a region begins. */
 static void side_begin(struct side *side)
@@ -67,11 +112,11 @@ static void drop_calls(struct side *side, uint64_t slot)
 /* What the node's last instruction does to the frames. 0 or -ENOMEM. */
 static int note_transfer(struct side *side)
 {
-    enum wetdbg_transfer transfer = wetdbg_walk_here(side->walk)->transfer;
+    enum wetdbg_transfer transfer = way_transfer(&side->way);
 
     if (transfer != WETDBG_TRANSFER_CALL && transfer != WETDBG_TRANSFER_RETURN)
         return 0;
-    uint64_t slot = wetdbg_walk_slot(side->walk);
+    uint64_t slot = way_slot(&side->way);
     drop_calls(side, slot);
     bool is_known = side->call_count && side->calls[side->call_count - 1] == slot;
     if (transfer == WETDBG_TRANSFER_CALL) {
@@ -96,7 +141,7 @@ static int side_advance(struct side *side)
 
     if (result)
         return result;
-    result = wetdbg_walk_next_node(side->walk, &change);
+    result = way_next_node(&side->way, &change);
     side->is_end = result == 0;
     side->handlers += result == 1 ? change : 0;
     return result < 0 ? result : 0;
@@ -105,15 +150,14 @@ static int side_advance(struct side *side)
 /* Whether it comes to an address in this node, and then it stands there. */
 static int comes_to(struct side *side, uint64_t target, bool *is_there)
 {
-    uint64_t pc = wetdbg_walk_pc(side->walk);
+    uint64_t pc = way_pc(&side->way);
     int result = 1;
 
     *is_there = false;
-    if (target < pc || target >= wetdbg_walk_here(side->walk)->end)
+    if (target < pc || target >= way_end(&side->way))
         return 0;
-    while ((pc = wetdbg_walk_pc(side->walk)) < target && wetdbg_walk_left(side->walk) &&
-           result == 1)
-        result = wetdbg_walk_next(side->walk, NULL);
+    while ((pc = way_pc(&side->way)) < target && way_left(&side->way) && result == 1)
+        result = way_next(&side->way);
     *is_there = pc == target;
     return result < 0 ? result : 0;
 }
@@ -151,8 +195,8 @@ static void settle(struct pair *pair, wetdbg_time until, enum psw_fate fate)
 /* The next `count` instructions are the same in both. */
 static void note_matches(struct pair *pair, uint32_t count)
 {
-    wetdbg_time here = wetdbg_walk_time(pair->here.walk);
-    wetdbg_time there = wetdbg_walk_time(pair->there.walk);
+    wetdbg_time here = way_time(&pair->here.way);
+    wetdbg_time there = way_time(&pair->there.way);
 
     settle(pair, here, PSW_SKIPPED);
     while (pair->at < pair->count && pair->asked[pair->at].time < here + count) {
@@ -164,17 +208,17 @@ static void note_matches(struct pair *pair, uint32_t count)
 
 /* Where both come together again behind the instruction that they stand before, which led them to
  * different places. False if that is not known. */
-static bool find_join(struct pair *pair, uint64_t pc, const struct wetdbg_walk_node *node,
+static bool find_join(struct pair *pair, uint64_t pc, enum wetdbg_transfer transfer, uint64_t end,
                       uint64_t *target)
 {
     *target = 0;
-    switch (node->transfer) {
+    switch (transfer) {
     case WETDBG_TRANSFER_BRANCH:
     case WETDBG_TRANSFER_JUMP:
     case WETDBG_TRANSFER_INDIRECT_JUMP:
-        return wetdbg_ipdom_no_exits(wetdbg_get_model(pair->here.wet), pc, target) == 0;
+        return wetdbg_ipdom_no_exits(pair->model, pc, target) == 0;
     case WETDBG_TRANSFER_CALL:
-        *target = node->end;
+        *target = end;
         return true;
     default:
         return false;
@@ -202,7 +246,7 @@ static int rejoin(struct pair *pair, uint64_t target)
     struct side *here = &pair->here, *there = &pair->there;
     int err = side_skip(here, target);
 
-    if (!err && (here->is_end || wetdbg_walk_time(here->walk) > last_asked(pair))) {
+    if (!err && (here->is_end || way_time(&here->way) > last_asked(pair))) {
         settle(pair, UINT64_MAX, PSW_SKIPPED);
         return 0;
     }
@@ -222,9 +266,9 @@ static int step_both(struct pair *pair, uint32_t count)
 
     for (unsigned i = 0; i < 2 && !err; i++) {
         side_begin(sides[i]);
-        bool ends = wetdbg_walk_left(sides[i]->walk) < count;
+        bool ends = way_left(&sides[i]->way) < count;
         for (uint32_t n = 0; !ends && n < count && err >= 0; n++)
-            err = wetdbg_walk_next(sides[i]->walk, NULL);
+            err = way_next(&sides[i]->way);
         err = err < 0 ? err : ends ? side_advance(sides[i]) : 0;
     }
     return err;
@@ -234,50 +278,68 @@ static int step_both(struct pair *pair, uint32_t count)
 static int go_on(struct pair *pair, bool *is_lost)
 {
     struct side *here = &pair->here, *there = &pair->there;
-    uint32_t left = wetdbg_walk_left(here->walk), other = wetdbg_walk_left(there->walk),
-             target_left;
-    const struct wetdbg_walk_node *node = wetdbg_walk_here(here->walk);
-    uint64_t target, pc;
+    uint32_t left = way_left(&here->way), other = way_left(&there->way), target_left;
+    enum wetdbg_transfer transfer = way_transfer(&here->way);
+    uint64_t target, pc, end = way_end(&here->way);
 
     target_left = left < other ? left : other;
     note_matches(pair, target_left + 1);
     if (pair->at == pair->count)
         return 0;
     if (left == other) {
-        wetdbg_walk_to_last(here->walk);
-        wetdbg_walk_to_last(there->walk);
+        way_to_last(&here->way);
+        way_to_last(&there->way);
         target_left = 0;
     }
-    pc = wetdbg_walk_pc(here->walk);
+    pc = way_pc(&here->way);
     int err = step_both(pair, target_left + 1);
     if (err || here->is_end || there->is_end)
         return err;
-    if (here->handlers == there->handlers &&
-        wetdbg_walk_pc(here->walk) == wetdbg_walk_pc(there->walk))
+    if (here->handlers == there->handlers && way_pc(&here->way) == way_pc(&there->way))
         return 0;
-    *is_lost =
-        left != other || here->handlers || there->handlers || !find_join(pair, pc, node, &target);
+    *is_lost = left != other || here->handlers || there->handlers ||
+               !find_join(pair, pc, transfer, end, &target);
     if (*is_lost)
         return 0;
     err = rejoin(pair, target);
     if (!err && !here->is_end && !there->is_end && pair->at < pair->count)
-        *is_lost = wetdbg_walk_pc(here->walk) != wetdbg_walk_pc(there->walk);
+        *is_lost = way_pc(&here->way) != way_pc(&there->way);
     return err;
 }
 
-int psw_align(struct wetdbg *run, struct wetdbg *switched, wetdbg_time time,
-              struct psw_counterpart *asked, size_t count)
+static int pair_open(struct pair *pair, struct wetdbg *run, const struct wetdbg_thread *thread,
+                     struct psw_tracer *switched, wetdbg_time time)
+{
+    int err = wetdbg_walk_open(run, thread, time, &pair->here.way.walk);
+
+    if (!err)
+        err = psw_way_begin(switched, time, thread->task);
+    if (err)
+        return err;
+    pair->model = wetdbg_get_model(run);
+    pair->there.way.tracer = switched;
+    pair->here.is_end = way_is_end(&pair->here.way);
+    pair->there.is_end = way_is_end(&pair->there.way);
+    return 0;
+}
+
+static void pair_close(struct pair *pair)
+{
+    wetdbg_walk_close(pair->here.way.walk);
+    free(pair->here.calls);
+    free(pair->there.calls);
+}
+
+int psw_align(struct wetdbg *run, const struct wetdbg_thread *thread, struct psw_tracer *switched,
+              wetdbg_time time, struct psw_counterpart *asked, size_t count)
 {
     struct pair pair = {.asked = asked, .count = count};
     bool is_lost = false;
-    int err = side_open(&pair.here, run, time);
+    int err = pair_open(&pair, run, thread, switched, time);
 
-    if (!err)
-        err = side_open(&pair.there, switched, time);
     while (!err && !is_lost && pair.at < count && !pair.here.is_end && !pair.there.is_end)
         err = go_on(&pair, &is_lost);
     settle(&pair, UINT64_MAX, is_lost || pair.here.is_end ? PSW_LOST : PSW_ENDED);
-    side_close(&pair.here);
-    side_close(&pair.there);
+    pair_close(&pair);
     return err;
 }

@@ -17,6 +17,7 @@
 #ifndef PREDICATE_SWITCH_ALIGN_H
 #define PREDICATE_SWITCH_ALIGN_H
 
+#include "predicate_switch/tracer.h"
 #include <wetdbg/wet.h>
 
 enum psw_fate {
@@ -33,12 +34,12 @@ struct psw_counterpart {
 };
 
 /*
- * Finds the counterparts of instances that come after `time` in its thread; `asked` is sorted by
- * time. The runs are equal up to the instruction at `time`, of which the outcome may differ. Walks
- * both runs from there to the latest of `asked`. 0; -EINVAL if there is no such thread; -ENOMEM,
- * errors of running intervals.
+ * Finds the counterparts of a thread's instances after `time`, at which it was there; `asked` is
+ * sorted by time. The runs are equal up to the instruction at `time`, of which the outcome may
+ * differ; the switched one is what the tracer has taken. Goes over both runs from there to the
+ * latest of `asked`. 0; -ENOMEM, errors of running intervals and of the tracer.
  */
-int psw_align(struct wetdbg *run, struct wetdbg *switched, wetdbg_time time,
-              struct psw_counterpart *asked, size_t count);
+int psw_align(struct wetdbg *run, const struct wetdbg_thread *thread, struct psw_tracer *switched,
+              wetdbg_time time, struct psw_counterpart *asked, size_t count);
 
 #endif

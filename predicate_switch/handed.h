@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Registers that a slice's instances handed on: of each definition in the code, its nearest uses. */
+/* Registers that a slice's instances handed on: of each definition in the code its nearest uses. */
 #ifndef PREDICATE_SWITCH_HANDED_H
 #define PREDICATE_SWITCH_HANDED_H
 

@@ -150,7 +150,7 @@ static int try_switch(struct work *work, const struct psw_asked *asked)
     if (err || !is_there)
         return err;
     err = psw_prove(&work->proving, &candidate, &work->uses, &proof);
-    result->tried += !err;
+    result->tried += proof.is_tried;
     for (size_t i = 0; i < proof.count && !err; i++)
         err = add_item(work, &proof.items[i]);
     if (!err && proof.count)
@@ -298,6 +298,7 @@ int wetdbg_implicit_find(struct wetdbg *wet, struct wetdbg_switcher *switcher,
                                             .options = options};
     if (!err)
         err = search(&work);
+    psw_proving_fini(&work.proving);
     wetdbg_candidates_free(work.candidates);
     free(work.tried);
     free(work.uses.items);

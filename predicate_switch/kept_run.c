@@ -22,22 +22,32 @@ void psw_kept_fini(struct psw_kept *kept)
     wd_buf_fini(&kept->entries);
 }
 
-/* The entries of the whole run, and the last fault among them. */
-static int entries_join(const struct psw_kept *kept, struct wd_buf *out,
-                        const struct evq_entry **fault)
+int psw_kept_join(const struct psw_kept *kept, struct wd_buf *out)
 {
     const struct wd_buf *since = &kept->entries;
     int err = wd_buf_append(out, kept->before.data, kept->before.size_bytes);
-    *fault = NULL;
     for (size_t at = 0; !err && at < since->size_bytes;) {
         at += sizeof(struct wet_entry_record);
         const struct evq_entry *entry = (const struct evq_entry *)(since->data + at);
-        if (entry->kind == EVQ_FAULT)
-            *fault = entry;
         err = wd_buf_append(out, entry, entry->bytes);
         at += entry->bytes;
     }
     return err;
+}
+
+/* The last fault since the change, or NULL. */
+static const struct evq_entry *last_fault(const struct psw_kept *kept)
+{
+    const struct wd_buf *since = &kept->entries;
+    const struct evq_entry *fault = NULL;
+    for (size_t at = 0; at < since->size_bytes;) {
+        at += sizeof(struct wet_entry_record);
+        const struct evq_entry *entry = (const struct evq_entry *)(since->data + at);
+        if (entry->kind == EVQ_FAULT)
+            fault = entry;
+        at += entry->bytes;
+    }
+    return fault;
 }
 
 /* With si_code and si_addr of the signal that ended it. */
@@ -97,7 +107,6 @@ int psw_kept_write(struct wetdbg *wet, const struct psw_kept *kept, const struct
                    const char *change, wetdbg_time time, const char *path)
 {
     struct wd_buf entries = {0};
-    const struct evq_entry *fault;
     struct wet_whole_run run = {.entries = &entries, .wait_status = result->status};
     if (result->end != PSW_EXIT)
         return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
@@ -107,10 +116,10 @@ int psw_kept_write(struct wetdbg *wet, const struct psw_kept *kept, const struct
         return wetdbg_fail(-WETDBG_ERR_USAGE,
                            "%s is the file that is open: a run that is kept needs another one",
                            path);
-    int err = entries_join(kept, &entries, &fault);
+    int err = psw_kept_join(kept, &entries);
     if (!err && WIFSIGNALED(result->status)) {
         run.fatal_signal = WTERMSIG(result->status);
-        siginfo_make(run.fatal_siginfo, run.fatal_signal, fault);
+        siginfo_make(run.fatal_siginfo, run.fatal_signal, last_fault(kept));
     }
     if (!err)
         err = branch_write(wet, &run, change, time, path);

@@ -11,6 +11,9 @@ struct psw_kept {
 
 void psw_kept_fini(struct psw_kept *kept);
 
+/* Appends the entries of the whole run, one behind the other: 0 or -ENOMEM. */
+int psw_kept_join(const struct psw_kept *kept, struct wd_buf *out);
+
 /*
  * Writes FILE.wet `path` of a run that has ended (PSW_EXIT), which was made from the one in `wet`
  * by a change at `time`; `change` says in words which. That all of it comes out again as it was,

@@ -6,39 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/array.h"
 #include "predicate_switch/align.h"
 #include "predicate_switch/kept_run.h"
-#include "predicate_switch/reading.h"
 #include "predicate_switch/switcher.h"
-#include "wet/whole.h"
 #include <wetdbg/errors.h>
-
-#define MEMORY (UINT64_C(256) << 20) /* bytes of a switched run that are kept while it is asked */
-
-/* ---- the private directory ---- */
-
-/* Makes one, of which nothing is left once a run's file is open. 0 or -errno, explained. */
-static int make_directory(char directory[64])
-{
-    const char *place = getenv("TMPDIR");
-    int length =
-        snprintf(directory, 64, "%s/wetdbg-XXXXXX", place && *place == '/' ? place : "/tmp");
-
-    if (length >= 64)
-        strcpy(directory, "/tmp/wetdbg-XXXXXX");
-    return mkdtemp(directory) ? 0 : wetdbg_fail_errno("%s", directory);
-}
 
 /* ---- the switched run ---- */
 
 struct switched {
     struct psw_kept kept;
     struct psw_result result;
-    struct wd_buf output; /* to descriptor 1, all of the run */
-    struct wetdbg *wet;
+    struct wd_buf output;  /* to descriptor 1, all of the run */
+    struct wd_buf entries; /* the whole run's */
+    bool is_there;         /* it has ended, and the tracer has taken it */
 };
 
 static int take_output(void *arg, const struct vk_output *output)
@@ -59,28 +41,6 @@ static struct psw_change change_of(const struct psw_proving *proving,
                                .target = is_table ? candidate->to : 0};
 }
 
-/* Opens the run's file, which has no name any more then. */
-static int open_kept(struct psw_proving *proving, struct switched *run, wetdbg_time time)
-{
-    char directory[64], path[sizeof(directory) + 16];
-    int err = make_directory(directory);
-
-    if (err)
-        return err;
-    snprintf(path, sizeof(path), "%s/run.wet", directory);
-    err = psw_kept_write(proving->wet, &run->kept, &run->result, "switch", time, path);
-    if (!err)
-        err = wetdbg_open(path, &run->wet);
-    unlink(path);
-    rmdir(directory);
-    if (err)
-        return err;
-    if (wet_whole_is_trusted(proving->wet)) /* else the program is somebody else's in both */
-        wetdbg_trust(run->wet);
-    wetdbg_set_memory(run->wet, MEMORY);
-    return 0;
-}
-
 static int make_run(struct psw_proving *proving, const struct wetdbg_candidate *candidate,
                     struct switched *run, char reason[96])
 {
@@ -95,16 +55,23 @@ static int make_run(struct psw_proving *proving, const struct wetdbg_candidate *
         err = psw_session_output_read(proving->session, 1, candidate->time, &run->output);
     if (!err)
         err = psw_run(proving->session, &change, &settings, &run->result);
-    if (err || run->result.end == PSW_EXIT)
-        return err ? err : open_kept(proving, run, candidate->time);
-    snprintf(reason, 96, "%.95s", *run->result.reason ? run->result.reason : "the run did not end");
-    return 0;
+    if (err)
+        return err;
+    if (run->result.end != PSW_EXIT) {
+        const char *why = run->result.reason;
+        snprintf(reason, 96, "%.95s", *why ? why : "the run did not end");
+        return 0;
+    }
+    err = psw_kept_join(&run->kept, &run->entries);
+    if (!err)
+        err = psw_tracer_take(proving->tracer, &run->entries);
+    run->is_there = !err;
+    return err;
 }
 
 static void forget_run(struct switched *run)
 {
-    if (run->wet)
-        wetdbg_close(run->wet);
+    wd_buf_fini(&run->entries);
     psw_kept_fini(&run->kept);
     wd_buf_fini(&run->output);
 }
@@ -121,31 +88,29 @@ static int add_item(struct psw_proof *proof, const struct wetdbg_implicit *item)
 
 /* Compares what a use read with what its counterpart, if it has one, reads; *is_known is false if
  * that cannot be told. */
-static int compare_use(struct psw_proving *proving, const struct switched *run,
-                       const struct psw_use *use, const struct psw_counterpart *counterpart,
-                       struct wetdbg_implicit *item, bool *is_edge, bool *is_known)
+static int compare_use(struct psw_proving *proving, const struct psw_use *use,
+                       const struct psw_counterpart *counterpart, struct wetdbg_implicit *item,
+                       bool *is_edge, bool *is_known)
 {
-    struct psw_reading was, is;
-    int err = psw_reading_take(proving->wet, use, &was);
+    struct psw_reading is = {.size = 1};
+    const struct psw_reading *was;
+    int err = psw_readings_get(&proving->readings, proving->wet, use, &was);
 
-    *is_edge = counterpart->fate != PSW_MET;
-    *is_known = true;
-    if (!err && counterpart->fate == PSW_MET) {
-        err = psw_reading_take_like(run->wet, counterpart->there, &was, &is);
-        *is_known = is.size != 0;
-        *is_edge = !err && memcmp(was.bytes, is.bytes, was.size) != 0;
-    }
-    if (err || !*is_edge)
-        return err;
+    if (!err && counterpart->fate == PSW_MET)
+        err = psw_reading_take_like(proving->tracer, counterpart->there, was, &is);
+    *is_known = err != -WETDBG_ERR_NOT_FOUND && was->size && is.size;
+    if (err || !*is_known)
+        return err == -WETDBG_ERR_NOT_FOUND ? 0 : err;
+    *is_edge = counterpart->fate != PSW_MET || memcmp(was->bytes, is.bytes, was->size) != 0;
     item->edge.use = use->time;
     item->effect = counterpart->fate == PSW_MET ? WETDBG_IMPLICIT_VALUE : WETDBG_IMPLICIT_MISSING;
-    item->use_pc = was.pc;
-    item->location = was.location;
-    item->address = was.location == WETDBG_LOCATION_NONE ? was.address + was.off : 0;
-    item->size = was.size;
-    memcpy(item->was, was.bytes, was.size);
+    item->use_pc = was->pc;
+    item->location = was->location;
+    item->address = was->location == WETDBG_LOCATION_NONE ? was->address + was->off : 0;
+    item->size = was->size;
+    memcpy(item->was, was->bytes, was->size);
     if (counterpart->fate == PSW_MET)
-        memcpy(item->is, is.bytes, was.size);
+        memcpy(item->is, is.bytes, was->size);
     return 0;
 }
 
@@ -169,11 +134,12 @@ static bool is_output_right(const struct psw_proving *proving, const struct swit
             !memcmp(run->output.data, options->expected, options->expected_size));
 }
 
+/* Compares uses of one thread. */
 static int compare_uses(struct psw_proving *proving, const struct switched *run,
                         const struct wetdbg_candidate *candidate, const struct psw_uses *uses,
-                        struct psw_counterpart *counterparts, struct psw_proof *proof)
+                        const struct psw_counterpart *counterparts, struct psw_proof *proof)
 {
-    int err = psw_align(proving->wet, run->wet, candidate->time, counterparts, uses->count);
+    int err = 0;
 
     for (size_t i = 0; i < uses->count && !err; i++) {
         struct wetdbg_implicit item = {.proof = *candidate,
@@ -182,10 +148,10 @@ static int compare_uses(struct psw_proving *proving, const struct switched *run,
         const char *reason = open_reason(run, &counterparts[i]);
         bool is_edge = false, is_known = true;
         if (!reason)
-            err = compare_use(proving, run, &uses->items[i], &counterparts[i], &item, &is_edge,
-                              &is_known);
+            err =
+                compare_use(proving, &uses->items[i], &counterparts[i], &item, &is_edge, &is_known);
         if (!is_known)
-            reason = "what a register holds is not known";
+            reason = "what the use reads in the switched run is not known";
         if (reason)
             snprintf(proof->reason, sizeof(proof->reason), "%s", reason);
         if (!err && is_edge)
@@ -194,50 +160,110 @@ static int compare_uses(struct psw_proving *proving, const struct switched *run,
     return err;
 }
 
-/* Those in the predicate's thread; at the failure itself nothing executes. */
-static int choose_uses(const struct psw_proving *proving, const struct wetdbg_candidate *candidate,
+/* Aligns the runs of one thread, and compares its uses. */
+static int prove_thread(struct psw_proving *proving, const struct switched *run,
+                        const struct wetdbg_candidate *candidate,
+                        const struct wetdbg_thread *thread, const struct psw_uses *uses,
+                        struct psw_proof *proof)
+{
+    struct psw_counterpart *counterparts = calloc(uses->count, sizeof(*counterparts));
+
+    if (!counterparts)
+        return -ENOMEM;
+    for (size_t i = 0; i < uses->count; i++)
+        counterparts[i].time = uses->items[i].time;
+    int err = psw_align(proving->wet, thread, proving->tracer, candidate->time, counterparts,
+                        uses->count);
+    if (!err)
+        err = compare_uses(proving, run, candidate, uses, counterparts, proof);
+    free(counterparts);
+    return err;
+}
+
+/* ---- threads ---- */
+
+/* Those of one thread. */
+static int choose_uses(const struct psw_proving *proving, const struct wetdbg_thread *thread,
                        const struct psw_uses *uses, struct psw_uses *chosen)
 {
-    const struct wetdbg_thread *thread = wetdbg_thread_at(proving->wet, candidate->time);
-
+    chosen->count = 0;
     for (size_t i = 0; i < uses->count; i++) {
-        const struct psw_use *use = &uses->items[i];
-        if (wetdbg_thread_at(proving->wet, use->time) != thread)
+        if (wetdbg_thread_at(proving->wet, uses->items[i].time) != thread)
             continue;
         if (wd_grow(chosen->items, chosen->capacity, chosen->count + 1))
             return -ENOMEM;
-        chosen->items[chosen->count++] = *use;
+        chosen->items[chosen->count++] = uses->items[i];
     }
     return 0;
 }
 
-static int prove(struct psw_proving *proving, const struct wetdbg_candidate *candidate,
-                 const struct psw_uses *uses, struct psw_proof *proof)
+/* Whether a thread was there at the switch: then the same one is in its slot in both runs. */
+static bool is_common(const struct wetdbg_thread *thread, wetdbg_time time)
 {
-    struct switched run = {.wet = NULL};
-    struct psw_counterpart *counterparts = calloc(uses->count, sizeof(*counterparts));
-    int err = counterparts ? make_run(proving, candidate, &run, proof->reason) : -ENOMEM;
+    return thread->start <= time;
+}
 
-    for (size_t i = 0; i < uses->count && counterparts; i++)
-        counterparts[i].time = uses->items[i].time;
-    if (!err && run.wet)
-        err = compare_uses(proving, &run, candidate, uses, counterparts, proof);
-    forget_run(&run);
-    free(counterparts);
+static int prove_threads(struct psw_proving *proving, const struct switched *run,
+                         const struct wetdbg_candidate *candidate, const struct psw_uses *uses,
+                         struct psw_proof *proof)
+{
+    struct psw_uses chosen = {.items = NULL};
+    size_t count;
+    const struct wetdbg_thread *threads = wetdbg_threads(proving->wet, &count);
+    int err = 0;
+
+    for (size_t i = 0; i < count && !err; i++) {
+        if (!is_common(&threads[i], candidate->time))
+            continue;
+        err = choose_uses(proving, &threads[i], uses, &chosen);
+        if (!err && chosen.count)
+            err = prove_thread(proving, run, candidate, &threads[i], &chosen, proof);
+    }
+    free(chosen.items);
     return err;
+}
+
+/* Whether at least one use can be looked for; says why one cannot. At the failure itself nothing
+ * executes. */
+static bool has_uses(const struct psw_proving *proving, const struct wetdbg_candidate *candidate,
+                     const struct psw_uses *uses, char reason[96])
+{
+    bool is_there = false, is_later = false;
+
+    for (size_t i = 0; i < uses->count; i++) {
+        const struct wetdbg_thread *thread = wetdbg_thread_at(proving->wet, uses->items[i].time);
+        is_there |= thread && is_common(thread, candidate->time);
+        is_later |= thread && !is_common(thread, candidate->time);
+    }
+    if (is_later || !is_there)
+        snprintf(reason, 96, "%s",
+                 is_later ? "a use is in a thread that begins after the switch"
+                          : "the uses are where the run ends");
+    return is_there;
 }
 
 int psw_prove(struct psw_proving *proving, const struct wetdbg_candidate *candidate,
               const struct psw_uses *uses, struct psw_proof *proof)
 {
-    struct psw_uses chosen = {.items = NULL};
+    struct switched run = {.is_there = false};
+    int err = 0;
 
     *proof = (struct psw_proof){.items = NULL};
-    int err = choose_uses(proving, candidate, uses, &chosen);
-    if (!err && chosen.count)
-        err = prove(proving, candidate, &chosen, proof);
-    else if (!err)
-        snprintf(proof->reason, sizeof(proof->reason), "the uses are in other threads");
-    free(chosen.items);
+    if (!has_uses(proving, candidate, uses, proof->reason))
+        return 0;
+    if (!proving->tracer)
+        err = psw_tracer_new(proving->wet, &proving->tracer);
+    if (!err)
+        err = make_run(proving, candidate, &run, proof->reason);
+    proof->is_tried = !err;
+    if (!err && run.is_there)
+        err = prove_threads(proving, &run, candidate, uses, proof);
+    forget_run(&run);
     return err;
+}
+
+void psw_proving_fini(struct psw_proving *proving)
+{
+    psw_tracer_free(proving->tracer);
+    psw_readings_fini(&proving->readings);
 }

@@ -1,10 +1,35 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "predicate_switch/reading.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+#include "recorder/feed/feed_registers.h"
 #include "slicer/state_view.h"
 #include <wetdbg/errors.h>
+
+/* What is there when the instruction is about to run: in a state, or where a tracer stands. */
+struct sight {
+    struct wetdbg_state *state; /* NULL: the tracer's */
+    struct psw_tracer *tracer;
+    const struct evq_regs *regs;
+    const uint8_t *xsave;
+    size_t xsave_bytes;
+};
+
+/* How many bytes in a row could be read goes to *done. */
+static int read_some(const struct sight *sight, uint64_t address, void *bytes, size_t size,
+                     size_t *done)
+{
+    if (!sight->state)
+        return psw_tracer_read(sight->tracer, address, bytes, size, done);
+    *done = size;
+    while (*done && wetdbg_state_read(sight->state, address, bytes, *done))
+        --*done;
+    return 0;
+}
 
 /* ---- memory ---- */
 
@@ -39,16 +64,20 @@ static void choose_part(const struct ins_info *info, const struct evq_regs *regs
     out->size = sizeof(out->bytes);
 }
 
-static int take_memory(struct wetdbg_state *state, const struct ins_info *info, bool is_chosen,
+static int take_memory(const struct sight *sight, const struct ins_info *info, bool is_chosen,
                        struct psw_reading *out)
 {
-    const struct evq_regs *regs = wet_state_regs(state);
+    size_t done;
 
     if (!is_chosen)
-        choose_part(info, regs, out->address, out);
+        choose_part(info, sight->regs, out->address, out);
     if (out->operand < info->mem_count)
-        out->address = slc_operand_address(regs, &info->mems[out->operand]);
-    return wetdbg_state_read(state, out->address + out->off, out->bytes, out->size);
+        out->address = slc_operand_address(sight->regs, &info->mems[out->operand]);
+    int err = read_some(sight, out->address + out->off, out->bytes, out->size, &done);
+    return err || done == out->size
+               ? err
+               : wetdbg_fail(-EFAULT, "nothing is mapped at %#llx",
+                             (unsigned long long)(out->address + out->off + done));
 }
 
 /* ---- registers ---- */
@@ -97,12 +126,12 @@ static void keep_read(const struct ins_regset *uses, unsigned first, const unsig
             memset(bytes + at, 0, ends[p] - at);
 }
 
-static void take_general(const struct wetdbg_state *state, const struct ins_info *info,
-                         unsigned gpr, struct psw_reading *out)
+static void take_general(const struct sight *sight, const struct ins_info *info, unsigned gpr,
+                         struct psw_reading *out)
 {
     static const unsigned ends[INS_GPR_PIECES] = {1, 2, 8};
     struct ins_regset uses = uses_of(info);
-    uint64_t value = slc_gpr_value(wet_state_regs(state), gpr);
+    uint64_t value = slc_gpr_value(sight->regs, gpr);
 
     memcpy(out->bytes, &value, sizeof(value));
     keep_read(&uses, INS_LOC_GPR + INS_GPR_PIECES * gpr, ends, INS_GPR_PIECES, out->bytes);
@@ -110,15 +139,18 @@ static void take_general(const struct wetdbg_state *state, const struct ins_info
 }
 
 /* The 16 lowest bytes, or the first 16 of a higher piece. */
-static int take_vector(const struct wetdbg_state *state, const struct ins_info *info,
-                       unsigned vector, struct psw_reading *out)
+static int take_vector(const struct sight *sight, const struct ins_info *info, unsigned vector,
+                       struct psw_reading *out)
 {
     static const unsigned ends[] = {4, 8, 16};
     unsigned first = INS_LOC_VEC + INS_VEC_PIECES * vector, piece = out->location - first;
     struct ins_regset uses = uses_of(info);
+    struct feed_xsave_layout here;
     uint8_t bytes[64];
-    int err = wetdbg_state_vector(state, vector, bytes, NULL);
+    int err = feed_xsave_layout_here(&here);
 
+    if (!err)
+        err = feed_vector_read(&here, sight->xsave, sight->xsave_bytes, vector, bytes);
     out->size = 0;
     if (err)
         return err == -WETDBG_ERR_NOT_FOUND || err == -WETDBG_ERR_UNSUPPORTED ? 0 : err;
@@ -130,53 +162,132 @@ static int take_vector(const struct wetdbg_state *state, const struct ins_info *
     return 0;
 }
 
-static int take_register(const struct wetdbg_state *state, const struct ins_info *info,
+static int take_register(const struct sight *sight, const struct ins_info *info,
                          struct psw_reading *out)
 {
     unsigned number;
 
     switch (wetdbg_location_kind(out->location, &number)) {
     case WETDBG_LOCATION_GENERAL:
-        take_general(state, info, number, out);
+        take_general(sight, info, number, out);
         return 0;
     case WETDBG_LOCATION_FLAG:
         out->size = 1;
-        out->bytes[0] = wet_state_regs(state)->r[EVQ_EFLAGS] >> number & 1;
+        out->bytes[0] = sight->regs->r[EVQ_EFLAGS] >> number & 1;
         return 0;
     default:
-        return take_vector(state, info, number, out);
+        return take_vector(sight, info, number, out);
     }
 }
 
 /* ---- both ---- */
 
-static int take(struct wetdbg *wet, wetdbg_time time, bool is_chosen, struct psw_reading *out)
+static int take(const struct sight *sight, bool is_chosen, struct psw_reading *out)
 {
-    struct wetdbg_state *state;
+    uint8_t code[SLC_INSN_BYTES];
     struct ins_info info;
-    int err = wetdbg_state_open(wet, time, &state);
+    size_t size;
 
+    out->pc = sight->regs->r[EVQ_RIP];
+    int err = read_some(sight, out->pc, code, sizeof(code), &size);
+    if (!err)
+        err = ins_decode(code, size, out->pc, &info);
     if (err)
         return err;
-    out->pc = wet_state_regs(state)->r[EVQ_RIP];
-    err = slc_decode_at(state, out->pc, &info);
-    if (!err)
-        err = out->location == WETDBG_LOCATION_NONE ? take_memory(state, &info, is_chosen, out)
-                                                    : take_register(state, &info, out);
-    wetdbg_state_close(state);
-    return err;
+    return out->location == WETDBG_LOCATION_NONE ? take_memory(sight, &info, is_chosen, out)
+                                                 : take_register(sight, &info, out);
 }
 
 int psw_reading_take(struct wetdbg *wet, const struct psw_use *use, struct psw_reading *out)
 {
+    struct sight sight = {.state = NULL};
+    int err = wetdbg_state_open(wet, use->time, &sight.state);
+
     *out = (struct psw_reading){.address = use->address, .location = use->location};
-    return take(wet, use->time, false, out);
+    if (err)
+        return err;
+    sight.regs = wet_state_regs(sight.state);
+    sight.xsave = wetdbg_state_xstate(sight.state, &sight.xsave_bytes);
+    err = take(&sight, false, out);
+    wetdbg_state_close(sight.state);
+    return err;
 }
 
-int psw_reading_take_like(struct wetdbg *wet, wetdbg_time time, const struct psw_reading *like,
-                          struct psw_reading *out)
+int psw_reading_take_like(struct psw_tracer *tracer, wetdbg_time time,
+                          const struct psw_reading *like, struct psw_reading *out)
 {
+    struct psw_machine machine;
+    int err = psw_tracer_go_to(tracer, time, &machine);
+    const struct sight sight = {.tracer = tracer,
+                                .regs = &machine.regs,
+                                .xsave = machine.xsave,
+                                .xsave_bytes = machine.xsave_bytes};
+
     *out = *like;
     memset(out->bytes, 0, sizeof(out->bytes));
-    return take(wet, time, true, out);
+    if (err)
+        return err;
+    if (machine.regs.r[EVQ_RIP] != like->pc)
+        return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
+    return take(&sight, true, out);
+}
+
+/* ---- those of the recorded run ---- */
+
+struct psw_known_reading {
+    struct psw_use use;
+    struct psw_reading is;
+};
+
+static bool is_same(const struct psw_use *a, const struct psw_use *b)
+{
+    return a->time == b->time && a->address == b->address && a->location == b->location;
+}
+
+static uint32_t *place_of(const struct psw_readings *readings, const struct psw_use *use)
+{
+    return wd_index_find(&readings->by_use,
+                         wd_hash_u64(use->time ^ use->address << 20 ^ use->location) >> 32, n,
+                         is_same(&readings->items[n].use, use));
+}
+
+static int make_room(struct psw_readings *readings)
+{
+    size_t places = readings->by_use.capacity ? 2 * readings->by_use.capacity : 256;
+
+    if (wd_grow(readings->items, readings->capacity, readings->count + 1))
+        return -ENOMEM;
+    if (2 * (readings->count + 1) <= readings->by_use.capacity)
+        return 0;
+    if (wd_index_renew(&readings->by_use, places))
+        return -ENOMEM;
+    for (uint32_t i = 0; i < readings->count; i++)
+        *place_of(readings, &readings->items[i].use) = i + 1;
+    return 0;
+}
+
+int psw_readings_get(struct psw_readings *readings, struct wetdbg *wet, const struct psw_use *use,
+                     const struct psw_reading **out)
+{
+    int err = make_room(readings);
+
+    if (err)
+        return err;
+    uint32_t *place = place_of(readings, use);
+    if (!*place) {
+        struct psw_known_reading *known = &readings->items[readings->count];
+        known->use = *use;
+        err = psw_reading_take(wet, use, &known->is);
+        if (err)
+            return err;
+        *place = ++readings->count;
+    }
+    *out = &readings->items[*place - 1].is;
+    return 0;
+}
+
+void psw_readings_fini(struct psw_readings *readings)
+{
+    free(readings->items);
+    wd_index_fini(&readings->by_use);
 }

@@ -3,7 +3,9 @@
 #ifndef PREDICATE_SWITCH_READING_H
 #define PREDICATE_SWITCH_READING_H
 
+#include "common/hash.h"
 #include "predicate_switch/asked.h"
+#include "predicate_switch/tracer.h"
 #include <wetdbg/implicit.h>
 
 struct psw_reading {
@@ -19,12 +21,24 @@ struct psw_reading {
     uint8_t bytes[WETDBG_IMPLICIT_BYTES_MAX]; /* of a register those that are not read are 0 */
 };
 
-/* What a use reads. Errors of states, -EFAULT, -WETDBG_ERR_CORRUPT. */
+/* A use in the recorded run. Errors of states, -EFAULT, -WETDBG_ERR_CORRUPT. */
 int psw_reading_take(struct wetdbg *wet, const struct psw_use *use, struct psw_reading *out);
 
-/* What the same instruction reads at a time of another run, in the same register or by the same
- * operand as `like`. Errors as above. */
-int psw_reading_take_like(struct wetdbg *wet, wetdbg_time time, const struct psw_reading *like,
-                          struct psw_reading *out);
+/* What uses of the recorded run read, each looked at once. */
+struct psw_readings {
+    struct psw_known_reading *items;
+    uint32_t count, capacity;
+    struct wd_index by_use;
+};
+/* psw_reading_take(), or what it gave before. *out is borrowed until the next is asked for. */
+int psw_readings_get(struct psw_readings *readings, struct wetdbg *wet, const struct psw_use *use,
+                     const struct psw_reading **out);
+void psw_readings_fini(struct psw_readings *readings);
+
+/* What the same instruction reads at a time of the run that a tracer has taken, in the same
+ * register or by the same operand as `like`. -WETDBG_ERR_NOT_FOUND, without a sentence, if another
+ * instruction is there; errors as above, and of the tracer. */
+int psw_reading_take_like(struct psw_tracer *tracer, wetdbg_time time,
+                          const struct psw_reading *like, struct psw_reading *out);
 
 #endif

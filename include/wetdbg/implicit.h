@@ -87,8 +87,8 @@ struct wetdbg_implicit_result {
     struct wetdbg_implicit_edge *edges; /* those of the items, for struct wetdbg_slice_options */
     uint64_t tried;                     /* switched runs */
     uint64_t proving;                   /* that proved an edge */
-    uint64_t refuted; /* that had all the uses asked about, with the same values */
-    uint64_t unresolved;
+    uint64_t refuted;    /* that had all the uses asked about, with the same values */
+    uint64_t unresolved; /* also switches that need no run: nothing that it told would be known */
     struct wetdbg_implicit_reason reasons[WETDBG_IMPLICIT_REASONS_MAX]; /* of these */
     size_t reason_count;
     uint64_t left; /* candidates that the budget left untried, as far as they are known */
@@ -101,9 +101,8 @@ void wetdbg_implicit_result_fini(struct wetdbg_implicit_result *result);
 /*
  * Finds the implicit dependences of a criterion's full backward slice, the nearest uses first, of
  * the last 32 M instructions before the criterion. The switcher is that of the criterion's wet.
- * Each switched run is kept for a moment in a file of a private directory. 0, also if none was
- * found, and wetdbg_implicit_result_fini() is due. Errors of slices and of the switcher; -errno,
- * explained, if no file can be written.
+ * 0, also if none was found, and wetdbg_implicit_result_fini() is due. Errors of slices, of the
+ * switcher and of replay.
  */
 int wetdbg_implicit_find(struct wetdbg *wet, struct wetdbg_switcher *switcher,
                          const struct wetdbg_criterion *criterion,

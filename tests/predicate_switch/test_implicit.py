@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """test_implicit.py BUILD: implicit dependences at the prompt. Of each decision that a guest may force, the program
 that was built with it forced says whether a value depends on it: its output then differs there, and only then the
-slice of that value may have an edge to that decision. Through memory in one guest, through registers in the other."""
+slice of that value may have an edge to that decision. Through memory in one guest, through registers in another, and
+from one thread to another."""
 import os
 import sys
 
@@ -27,6 +28,8 @@ class Guest:
 MEMORY = Guest("omits", {1: "RATE", 2: "LEVEL", 3: "TOTAL", 4: "DONE", 5: "SAME"}, ["END"])
 REGISTERS = Guest("omits_registers",
                   {1: "RATE", 2: "RETURNED", 3: "SCALE", 4: "SUM", 5: "SAME", 6: "PASSED", 7: "ENDED"})
+
+THREADS = Guest("omits_threads", {1: "RATE", 2: "LEVEL"})
 
 
 def ask(bench, trace, *commands):
@@ -108,12 +111,26 @@ def check_registers(bench, found):
     bench.check(found[4]["implicit"]["refuted"] and not found[4]["implicit"]["edges"], f"SAME: {found[4]['implicit']}")
 
 
+def check_threads(bench, trace):
+    """A thread that is there at the switch has the same slot in both runs; of one that begins later nothing is said."""
+    without, answer = ask(bench, trace, "slice output:0", "slice --implicit output:0")
+    check_digit(bench, THREADS, 0, {1: True, 2: False}, without, answer)
+    answer, = ask(bench, trace, "slice --implicit output:1")
+    found = answer["implicit"]
+    reason = "a use is in a thread that begins after the switch"
+    bench.check(not found["edges"] and reason in (row["reason"] for row in found["reasons"]), f"a later thread: {found}")
+    bench.check(found["proving"] + found["refuted"] <= found["tried"], f"what was no run is not counted as one: {found}")
+
+
 def test(bench, _):
     trace = bench.record("omits", MEMORY.program(bench), "0")
     check_values(bench, check_edges(bench, trace, MEMORY))
     check_prompt(bench, trace)
     trace = bench.record("omits_registers", REGISTERS.program(bench), "0")
     check_registers(bench, check_edges(bench, trace, REGISTERS))
+    for number, right in ((None, "32"), (1, "72"), (2, "34")):
+        bench.check(bench.run(THREADS.program(bench, number), "0").out == right, f"{number} natively: {right}")
+    check_threads(bench, bench.record("omits_threads", THREADS.program(bench), "0"))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@
 #include "recorder/event/ops.h"
 #include "wet/intervals.h"
 #include "wet/trace/handler.h"
+#include "wet/walk/transfer.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/model.h>
 #include <wetdbg/walk.h>
@@ -48,29 +49,6 @@ struct wetdbg_walk {
 
 /* ---- nodes ---- */
 
-static enum wetdbg_transfer transfer_of(enum ins_class klass)
-{
-    switch (klass) {
-    case INS_PLAIN:
-        return WETDBG_TRANSFER_NONE;
-    case INS_JCC:
-        return WETDBG_TRANSFER_BRANCH;
-    case INS_JMP:
-        return WETDBG_TRANSFER_JUMP;
-    case INS_JMP_INDIRECT:
-        return WETDBG_TRANSFER_INDIRECT_JUMP;
-    case INS_CALL:
-    case INS_CALL_INDIRECT:
-        return WETDBG_TRANSFER_CALL;
-    case INS_RET:
-        return WETDBG_TRANSFER_RETURN;
-    case INS_SYSCALL:
-        return WETDBG_TRANSFER_SYSCALL;
-    default:
-        return WETDBG_TRANSFER_OTHER;
-    }
-}
-
 /* Notes whether all of a node is code of one line, outside and inside of the same inlined
  * functions. */
 static void learn_line(struct wetdbg_walk *walk, struct wetdbg_walk_node *is, uint64_t start)
@@ -94,7 +72,7 @@ static void learn_line(struct wetdbg_walk *walk, struct wetdbg_walk_node *is, ui
 static void learn(struct wetdbg_walk *walk, struct node *facts, const struct wet_node *node)
 {
     const struct wet_statement *last = &node->statements[node->statement_count - 1];
-    enum wetdbg_transfer transfer = transfer_of(last->info->klass);
+    enum wetdbg_transfer transfer = wet_transfer_of(last->info->klass);
     struct wetdbg_function function;
     *facts = (struct node){
         .is = {.transfer = transfer,

@@ -11,7 +11,7 @@
 #define FORCE 0
 #endif
 #define IS(number, mode, least) (FORCE == (number) || some(mode) > (least))
-#define NOT_MOVED()           __asm__ volatile("")
+#define NOT_MOVED()             __asm__ volatile("")
 
 static char out[7];
 
