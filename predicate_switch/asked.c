@@ -12,7 +12,8 @@ struct finder {
     const struct psw_omissions *omissions;
     const struct wetdbg_set *unsure;
     struct psw_asked_list *list;
-    uint8_t *left; /* by omission: instances that it may still have asked */
+    uint32_t each;
+    uint32_t *turns; /* by omission: instances that it has asked */
 };
 
 /* The first omission of a predicate. */
@@ -57,9 +58,12 @@ static int meet(void *arg, const struct psw_instance *item, wetdbg_time time)
     for (size_t i = first_of(omissions, item->predicate);
          i < omissions->count && omissions->items[i].predicate == item->predicate && !err; i++) {
         const struct psw_omission *omission = &omissions->items[i];
-        if (!finder->left[i] || !concerns(omission, time) || item->way == omission->way)
+        if (!concerns(omission, time) || item->way == omission->way)
             continue;
-        err = ask(finder, omission, time, PSW_ASKED_EACH - finder->left[i]--);
+        if (finder->turns[i] < finder->each)
+            err = ask(finder, omission, time, finder->turns[i]++);
+        else
+            finder->list->is_cut = true;
     }
     return err;
 }
@@ -119,17 +123,15 @@ static void sort(struct psw_asked_list *list)
 
 int psw_asked_find(struct wetdbg_candidates *candidates, const struct wetdbg_slice *slice,
                    const struct psw_omissions *omissions, const struct wetdbg_set *unsure,
-                   struct psw_asked_list *list)
+                   uint32_t each, struct psw_asked_list *list)
 {
-    struct finder finder = {slice, omissions, unsure, list, NULL};
+    struct finder finder = {slice, omissions, unsure, list, each, NULL};
 
-    finder.left = malloc(omissions->count + 1);
-    if (!finder.left)
+    finder.turns = calloc(omissions->count + 1, sizeof(*finder.turns));
+    if (!finder.turns)
         return -ENOMEM;
-    for (size_t i = 0; i < omissions->count; i++)
-        finder.left[i] = PSW_ASKED_EACH;
     int err = psw_instances_back(&candidates->instances, candidates->options.until, meet, &finder);
-    free(finder.left);
+    free(finder.turns);
     if (!err)
         sort(list);
     return err;

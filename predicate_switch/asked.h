@@ -22,6 +22,7 @@ struct psw_asked {
 struct psw_asked_list {
     struct psw_asked *items; /* what to try first comes first */
     size_t count, capacity;
+    bool is_cut; /* of a predicate there were more instances for a use */
 };
 
 /* A use, by its time, and what it read. */
@@ -36,13 +37,11 @@ struct psw_uses {
     size_t count, capacity;
 };
 
-#define PSW_ASKED_EACH 8 /* instances of a predicate for a use, the latest before it */
-
-/* Those of a slice's omissions; `unsure` may be NULL. Goes back over the run once. 0, -ENOMEM or
- * errors of running intervals. */
+/* Those of a slice's omissions: for a use `each` instances of a predicate, the latest before it.
+ * `unsure` may be NULL. Goes back over the run once. 0, -ENOMEM or errors of running intervals. */
 int psw_asked_find(struct wetdbg_candidates *candidates, const struct wetdbg_slice *slice,
                    const struct psw_omissions *omissions, const struct wetdbg_set *unsure,
-                   struct psw_asked_list *list);
+                   uint32_t each, struct psw_asked_list *list);
 
 /* The uses that a switch might concern, each once. 0 or -ENOMEM. */
 int psw_asked_uses(const struct psw_asked *asked, const struct psw_omissions *omissions,

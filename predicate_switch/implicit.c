@@ -22,6 +22,12 @@
 #define LOOK  (UINT64_C(32) << 20)
 #define BATCH 8 /* switches that are tried before the next slice, in the order of their times */
 
+/* Instances of a predicate that are asked about for a use: at first, how many times as many when
+ * nothing else is left to be tried, and at most. */
+#define EACH      8
+#define EACH_MORE 8
+#define EACH_MOST 512
+
 struct tried {
     wetdbg_time time;
     uint32_t way;
@@ -37,6 +43,7 @@ struct work {
     struct tried *tried;
     size_t tried_count, tried_capacity;
     size_t item_capacity, edge_capacity;
+    uint32_t each;
     double began;
     /* Of the round: */
     struct wetdbg_slice *slice;
@@ -227,7 +234,7 @@ static int begin_round(struct work *work)
         err = psw_omissions_find(work->candidates, work->slice, true, &work->omissions);
     if (!err)
         err = psw_asked_find(work->candidates, work->slice, &work->omissions, work->options->unsure,
-                             &work->list);
+                             work->each, &work->list);
     return err;
 }
 
@@ -263,6 +270,10 @@ static int search(struct work *work)
         err = begin_round(work);
         if (!err)
             err = try_round(work, &goes_on);
+        if (!err && !goes_on && !is_over(work) && work->list.is_cut && work->each < EACH_MOST) {
+            work->each *= EACH_MORE;
+            goes_on = true;
+        }
     }
     forget_round(work);
     return err;
@@ -287,6 +298,7 @@ int wetdbg_implicit_find(struct wetdbg *wet, struct wetdbg_switcher *switcher,
                         .criterion = criterion,
                         .options = options,
                         .result = result,
+                        .each = EACH,
                         .began = wd_seconds()};
 
     *result = (struct wetdbg_implicit_result){0};

@@ -25,7 +25,7 @@ class Guest:
         return f"{bench.build}/tests/predicate_switch/{self.name}" + (f"_{forced}" if forced else "")
 
 
-MEMORY = Guest("omits", {1: "RATE", 2: "LEVEL", 3: "TOTAL", 4: "DONE", 5: "SAME"}, ["END"])
+MEMORY = Guest("omits", {1: "RATE", 2: "LEVEL", 3: "TOTAL", 4: "DONE", 5: "SAME", 6: "EARLY"}, ["END"])
 REGISTERS = Guest("omits_registers",
                   {1: "RATE", 2: "RETURNED", 3: "SCALE", 4: "SUM", 5: "SAME", 6: "PASSED", 7: "ENDED"})
 
@@ -71,6 +71,8 @@ def check_edges(bench, trace, guest):
 def check_values(bench, found):
     """What the uses read, without and with the switch; a use that does not happen; what is refuted."""
     bench.check(all(answer["implicit"]["unresolved"] == 0 for answer in found), "all are resolved")
+    early, = (edge for edge in found[5]["implicit"]["edges"] if edge["switched"]["line"] == MEMORY.lines["EARLY"])
+    bench.check(early["switched"]["instance"] == 1, f"the first of 20 turns: {early}")
     values = {at: (edge["was"], edge["is"], edge["effect"]) for at in (0, 1) for edge in found[at]["implicit"]["edges"]}
     bench.check(values[0][2] == "value" and values[1][2] == "value", f"values: {values}")
     missing = [edge for edge in found[3]["implicit"]["edges"] if edge["effect"] == "missing"]

@@ -9,7 +9,8 @@
 #ifndef FORCE
 #define FORCE 0
 #endif
-static char out[5];
+static char out[6];
+static int marks[20] = {8};
 static int rate = 3, total, other, level = 2, scale = 1, is_done, mark = 5;
 
 static void raise_level(int by)
@@ -67,6 +68,13 @@ int main(int argc, char **argv)
     if (mode > 9)    /* SAME */
 #endif
         mark = 5; /* what it is anyway */
+    for (int turn = 0; turn < 20; turn++)
+#if FORCE == 6
+        if (mode + turn > 39 || turn == 0)
+#else
+        if (mode + turn > 39) /* EARLY */
+#endif
+            marks[turn] = 9; /* only the first turn's would be used, long before the last one */
     if (!is_done)
         end = scale * 3; /* END */
     out[0] = (char)('0' + rate);
@@ -74,6 +82,7 @@ int main(int argc, char **argv)
     out[2] = (char)('0' + total);
     out[3] = (char)('0' + end);
     out[4] = (char)('0' + mark);
+    out[5] = (char)('0' + marks[0]);
     if (write(1, out, sizeof(out)) != sizeof(out))
         return 1;
     return 0;
