@@ -47,6 +47,25 @@ int wd_index_renew(struct wd_index *index, size_t capacity);
 void wd_index_clear(struct wd_index *index);
 
 /*
+ * Makes room for one more of `count` elements: at most half of the places are taken then. A new
+ * table, if one is needed, has at least `least` places, and the elements are entered again: `place`
+ * is an expression in `n`, the name of an index, that is the place of that element. 0 or -ENOMEM,
+ * and then the table is as it was.
+ */
+#define wd_index_room(index, count, least, n, place)                                               \
+    ({                                                                                             \
+        struct wd_index *wd_room_of_ = (index);                                                    \
+        size_t wd_there_ = (count), wd_places_ = wd_room_of_->capacity;                            \
+        int wd_room_err_ = 0;                                                                      \
+        if (2 * (wd_there_ + 1) > wd_places_) {                                                    \
+            wd_room_err_ = wd_index_renew(wd_room_of_, wd_places_ ? 2 * wd_places_ : (least));     \
+            for (size_t n = 0; !wd_room_err_ && n < wd_there_; n++)                                \
+                *(place) = (uint32_t)n + 1;                                                        \
+        }                                                                                          \
+        wd_room_err_;                                                                              \
+    })
+
+/*
  * The place (uint32_t *) of the element of which `is_it` is true, an expression in `n`, the name of
  * its index in the array. If there is none, the free place where 1 + its index goes.
  */

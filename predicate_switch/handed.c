@@ -37,17 +37,10 @@ static uint32_t *place_of(const struct psw_handings *handings, uint64_t pc, uint
 
 static int make_room(struct psw_handings *handings)
 {
-    size_t places = handings->by_place.capacity ? 2 * handings->by_place.capacity : 1024;
-
     if (wd_grow(handings->items, handings->capacity, handings->count + 1))
         return -ENOMEM;
-    if (2 * (handings->count + 1) <= handings->by_place.capacity)
-        return 0;
-    if (wd_index_renew(&handings->by_place, places))
-        return -ENOMEM;
-    for (uint32_t i = 0; i < handings->count; i++)
-        *place_of(handings, handings->items[i].pc, handings->items[i].location) = i + 1;
-    return 0;
+    return wd_index_room(&handings->by_place, handings->count, 1024, i,
+                         place_of(handings, handings->items[i].pc, handings->items[i].location));
 }
 
 static void add_hand(struct psw_handing *handing, const struct psw_hand *hand)

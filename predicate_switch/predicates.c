@@ -38,13 +38,9 @@ static uint32_t *place_of(const struct finder *finder, uint64_t pc)
 /* The place of an address, with room for one more. */
 static int make_place(struct finder *finder, uint64_t pc, uint32_t **place)
 {
-    if (2 * (finder->seen_count + 1) > finder->by_pc.capacity) {
-        if (wd_index_renew(&finder->by_pc,
-                           finder->by_pc.capacity ? 2 * finder->by_pc.capacity : 1024))
-            return -ENOMEM;
-        for (uint32_t i = 0; i < finder->seen_count; i++)
-            *place_of(finder, finder->seen[i].pc) = i + 1;
-    }
+    if (wd_index_room(&finder->by_pc, finder->seen_count, 1024, i,
+                      place_of(finder, finder->seen[i].pc)))
+        return -ENOMEM;
     *place = place_of(finder, pc);
     return 0;
 }

@@ -121,17 +121,10 @@ static uint32_t *place_of(const struct psw_reaching *reaching, uint64_t entry)
 
 static int make_room(struct psw_reaching *reaching)
 {
-    size_t places = reaching->by_entry.capacity ? 2 * reaching->by_entry.capacity : 256;
-
     if (wd_grow(reaching->codes, reaching->capacity, reaching->count + 1))
         return -ENOMEM;
-    if (2 * (reaching->count + 1) <= reaching->by_entry.capacity)
-        return 0;
-    if (wd_index_renew(&reaching->by_entry, places))
-        return -ENOMEM;
-    for (uint32_t i = 0; i < reaching->count; i++)
-        *place_of(reaching, reaching->codes[i].entry) = i + 1;
-    return 0;
+    return wd_index_room(&reaching->by_entry, reaching->count, 256, i,
+                         place_of(reaching, reaching->codes[i].entry));
 }
 
 /* The function that has an instruction: *out is NULL if the model knows none. 0 or -ENOMEM. */

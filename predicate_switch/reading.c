@@ -253,17 +253,10 @@ static uint32_t *place_of(const struct psw_readings *readings, const struct psw_
 
 static int make_room(struct psw_readings *readings)
 {
-    size_t places = readings->by_use.capacity ? 2 * readings->by_use.capacity : 256;
-
     if (wd_grow(readings->items, readings->capacity, readings->count + 1))
         return -ENOMEM;
-    if (2 * (readings->count + 1) <= readings->by_use.capacity)
-        return 0;
-    if (wd_index_renew(&readings->by_use, places))
-        return -ENOMEM;
-    for (uint32_t i = 0; i < readings->count; i++)
-        *place_of(readings, &readings->items[i].use) = i + 1;
-    return 0;
+    return wd_index_room(&readings->by_use, readings->count, 256, i,
+                         place_of(readings, &readings->items[i].use));
 }
 
 int psw_readings_get(struct psw_readings *readings, struct wetdbg *wet, const struct psw_use *use,

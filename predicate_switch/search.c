@@ -78,15 +78,10 @@ static uint32_t *place_of(const struct search *search, uint64_t pc, uint64_t to)
 /* Whether the order comes to a way for the first time: 1, 0, -ENOMEM. */
 static int meet(struct search *search, uint64_t pc, uint64_t to)
 {
-    if (wd_grow(search->met, search->met_capacity, search->met_count + 1))
+    if (wd_grow(search->met, search->met_capacity, search->met_count + 1) ||
+        wd_index_room(&search->by_way, search->met_count, 256, i,
+                      place_of(search, search->met[i].pc, search->met[i].to)))
         return -ENOMEM;
-    if (2 * (search->met_count + 1) > search->by_way.capacity) {
-        if (wd_index_renew(&search->by_way,
-                           search->by_way.capacity ? 2 * search->by_way.capacity : 256))
-            return -ENOMEM;
-        for (uint32_t i = 0; i < search->met_count; i++)
-            *place_of(search, search->met[i].pc, search->met[i].to) = i + 1;
-    }
     uint32_t *place = place_of(search, pc, to);
     if (*place)
         return 0;

@@ -41,15 +41,10 @@ uint32_t psw_block_at(const struct psw_blocks *blocks, uint64_t start)
 static int make_block(struct psw_blocks *blocks, const struct wetdbg_block *block,
                       uint64_t function, uint32_t *index)
 {
-    if (wd_grow(blocks->items, blocks->capacity, blocks->count + 1))
+    if (wd_grow(blocks->items, blocks->capacity, blocks->count + 1) ||
+        wd_index_room(&blocks->by_start, blocks->count, 1024, i,
+                      place_of(blocks, blocks->items[i].start)))
         return -ENOMEM;
-    if (2 * (blocks->count + 1) > blocks->by_start.capacity) {
-        if (wd_index_renew(&blocks->by_start,
-                           blocks->by_start.capacity ? 2 * blocks->by_start.capacity : 1024))
-            return -ENOMEM;
-        for (uint32_t i = 0; i < blocks->count; i++)
-            *place_of(blocks, blocks->items[i].start) = i + 1;
-    }
     uint32_t *place = place_of(blocks, block->start);
     if (!*place) {
         blocks->items[blocks->count] =

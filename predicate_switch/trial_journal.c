@@ -64,15 +64,10 @@ static uint32_t *place_of(const struct psw_journal *journal, const XXH128_hash_t
 
 static int entry_add(struct psw_journal *journal, const struct entry *entry)
 {
-    if (wd_grow(journal->entries, journal->capacity, journal->count + 1))
+    if (wd_grow(journal->entries, journal->capacity, journal->count + 1) ||
+        wd_index_room(&journal->index, journal->count, 256, i,
+                      place_of(journal, &journal->entries[i].key)))
         return -ENOMEM;
-    if (2 * (journal->count + 1) > journal->index.capacity) {
-        if (wd_index_renew(&journal->index,
-                           journal->index.capacity ? 2 * journal->index.capacity : 256))
-            return -ENOMEM;
-        for (size_t i = 0; i < journal->count; i++)
-            *place_of(journal, &journal->entries[i].key) = (uint32_t)(i + 1);
-    }
     uint32_t *place = place_of(journal, &entry->key);
     if (*place) {
         journal->entries[*place - 1] = *entry;

@@ -32,15 +32,10 @@ static uint32_t *place_of(const struct gather *gather, uint64_t pc)
 
 static int add(struct gather *gather, const struct wetdbg_slice_instance *instance)
 {
-    if (wd_grow(gather->items, gather->capacity, gather->count + 1))
+    if (wd_grow(gather->items, gather->capacity, gather->count + 1) ||
+        wd_index_room(&gather->by_pc, gather->count, 256, i,
+                      place_of(gather, gather->items[i].is.instance.pc)))
         return -ENOMEM;
-    if (gather->count * 2 >= gather->by_pc.capacity) {
-        if (wd_index_renew(&gather->by_pc,
-                           gather->by_pc.capacity ? gather->by_pc.capacity * 2 : 256))
-            return -ENOMEM;
-        for (uint32_t i = 0; i < gather->count; i++)
-            *place_of(gather, gather->items[i].is.instance.pc) = i + 1;
-    }
     gather->items[gather->count] =
         (struct found){.is = {.instance = *instance, .instances = 1, .branches = 1}};
     *place_of(gather, instance->pc) = ++gather->count;

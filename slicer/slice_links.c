@@ -36,13 +36,9 @@ static uint32_t *place_of(const struct gather *gather, size_t user, size_t line)
 
 static int add(struct gather *gather, size_t user, size_t line, const struct slc_member *member)
 {
-    if (gather->count * 2 >= gather->index.capacity) {
-        if (wd_index_renew(&gather->index,
-                           gather->index.capacity ? gather->index.capacity * 2 : PLACES_FIRST))
-            return -ENOMEM;
-        for (uint32_t i = 0; i < gather->count; i++)
-            *place_of(gather, gather->items[i].user, gather->items[i].line) = i + 1;
-    }
+    if (wd_index_room(&gather->index, gather->count, PLACES_FIRST, i,
+                      place_of(gather, gather->items[i].user, gather->items[i].line)))
+        return -ENOMEM;
     uint32_t *place = place_of(gather, user, line);
     if (!*place) {
         if (wd_grow(gather->items, gather->capacity, gather->count + 1))

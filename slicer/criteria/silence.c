@@ -64,15 +64,9 @@ static uint32_t find_address(const struct addresses *set, uint64_t address)
 
 static int add_address(struct addresses *set, uint64_t address)
 {
-    if (wd_grow(set->items, set->capacity, set->count + 1))
+    if (wd_grow(set->items, set->capacity, set->count + 1) ||
+        wd_index_room(&set->by_address, set->count, 1024, i, place_of(set, set->items[i])))
         return -ENOMEM;
-    if (2 * (set->count + 1) > set->by_address.capacity) {
-        if (wd_index_renew(&set->by_address,
-                           set->by_address.capacity ? 2 * set->by_address.capacity : 1024))
-            return -ENOMEM;
-        for (uint32_t i = 0; i < set->count; i++)
-            *place_of(set, set->items[i]) = i + 1;
-    }
     uint32_t *place = place_of(set, address);
     if (!*place) {
         set->items[set->count] = address;

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,13 +51,9 @@ static void an_index_follows_its_array(void **unused)
     struct wd_index index = {0};
     uint64_t keys[KEYS];
     (void)unused;
-    assert_int_equal(wd_index_renew(&index, 4), 0);
     for (uint32_t n = 0; n < KEYS; n++) {
-        if (n * 2 >= index.capacity) {
-            assert_int_equal(wd_index_renew(&index, index.capacity * 2), 0);
-            for (uint32_t old = 0; old < n; old++)
-                *place_of(&index, keys, keys[old]) = old + 1;
-        }
+        assert_int_equal(wd_index_room(&index, n, 4, old, place_of(&index, keys, keys[old])), 0);
+        assert_true(2 * (n + 1) <= index.capacity);
         uint32_t *place = place_of(&index, keys, n * 3);
         assert_int_equal(*place, 0);
         keys[n] = n * 3;
@@ -80,6 +77,11 @@ static void without_memory_the_old_table_stays(void **unused)
     assert_int_equal(wd_index_renew(&index, 4), 0);
     *place_of(&index, &key, key) = 1;
     assert_int_not_equal(wd_index_renew(&index, (size_t)1 << 62), 0);
+    size_t capacity = index.capacity;
+    index.capacity = (size_t)1 << 61; /* of which twice as many are not to be had */
+    int err = wd_index_room(&index, (size_t)1 << 61, 4, n, &index.places[n]);
+    index.capacity = capacity;
+    assert_int_equal(err, -ENOMEM);
     assert_int_equal(*place_of(&index, &key, key), 1);
     wd_index_fini(&index);
 }
