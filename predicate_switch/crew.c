@@ -171,38 +171,6 @@ struct batch {
     void *arg;
 };
 
-/* Gives a worker that has nothing to do the next plans. */
-static int give(struct batch *batch, struct worker *worker)
-{
-    struct order order;
-    size_t left = batch->count - batch->given;
-    if (worker->pending || !left)
-        return 0;
-    order.first = batch->given;
-    order.count = left < batch->share ? left : batch->share;
-    memcpy(order.plans, batch->plans + order.first, order.count * sizeof(*order.plans));
-    size_t bytes = offsetof(struct order, plans) + order.count * sizeof(*order.plans);
-    while (send(worker->fd, &order, bytes, MSG_NOSIGNAL) < 0)
-        if (errno != EINTR)
-            return wetdbg_fail(-WETDBG_ERR_MACHINE, "a process that made switched runs has ended");
-    batch->given += order.count;
-    worker->pending = order.count;
-    return 0;
-}
-
-static int give_all(struct batch *batch)
-{
-    int err = 0;
-    for (unsigned i = 0; i < batch->crew->jobs && !err; i++) {
-        struct worker *worker = &batch->crew->workers[i];
-        if (batch->given < batch->count)
-            err = worker_start(batch->crew, worker);
-        if (!err && worker->pid)
-            err = give(batch, worker);
-    }
-    return err;
-}
-
 static int take(struct batch *batch, struct worker *worker)
 {
     struct report report;
@@ -220,6 +188,38 @@ static int take(struct batch *batch, struct worker *worker)
     batch->are_there[report.index] = true;
     worker->pending--;
     return 0;
+}
+
+/* Gives a worker that has nothing to do the next plans. One that could not begin has said why. */
+static int give(struct batch *batch, struct worker *worker)
+{
+    struct order order;
+    size_t left = batch->count - batch->given;
+    if (worker->pending || !left)
+        return 0;
+    order.first = batch->given;
+    order.count = left < batch->share ? left : batch->share;
+    memcpy(order.plans, batch->plans + order.first, order.count * sizeof(*order.plans));
+    size_t bytes = offsetof(struct order, plans) + order.count * sizeof(*order.plans);
+    while (send(worker->fd, &order, bytes, MSG_NOSIGNAL) < 0)
+        if (errno != EINTR)
+            return take(batch, worker);
+    batch->given += order.count;
+    worker->pending = order.count;
+    return 0;
+}
+
+static int give_all(struct batch *batch)
+{
+    int err = 0;
+    for (unsigned i = 0; i < batch->crew->jobs && !err; i++) {
+        struct worker *worker = &batch->crew->workers[i];
+        if (batch->given < batch->count)
+            err = worker_start(batch->crew, worker);
+        if (!err && worker->pid)
+            err = give(batch, worker);
+    }
+    return err;
 }
 
 /* Passes answers on in the order of the plans, as far as they are there. */
@@ -286,20 +286,27 @@ int psw_crew_run(struct psw_crew *crew, const struct psw_plan *plans, size_t cou
 
 /* ---- life ---- */
 
-int psw_crew_new(const struct psw_judge *judge, unsigned jobs, struct psw_crew **out)
-{
-    struct psw_crew *crew = calloc(1, sizeof(*crew));
-    if (!crew)
-        return -ENOMEM;
-    *crew = (struct psw_crew){.judge = judge, .jobs = jobs};
-    *out = crew;
-    return 0;
-}
-
 void psw_crew_free(struct psw_crew *crew)
 {
     if (!crew)
         return;
     all_end(crew);
     free(crew);
+}
+
+int psw_crew_new(const struct psw_judge *judge, unsigned jobs, struct psw_crew **out)
+{
+    struct psw_crew *crew = calloc(1, sizeof(*crew));
+    if (!crew)
+        return -ENOMEM;
+    *crew = (struct psw_crew){.judge = judge, .jobs = jobs};
+    int err = 0;
+    for (unsigned i = 0; i < jobs && !err; i++)
+        err = worker_start(crew, &crew->workers[i]);
+    if (err) {
+        psw_crew_free(crew);
+        return err;
+    }
+    *out = crew;
+    return 0;
 }

@@ -19,7 +19,8 @@ struct psw_plan {
 
 struct psw_crew;
 
-/* `judge` lives longer, and does not change. No process is there yet. -ENOMEM. */
+/* `judge` lives longer, and does not change. The processes begin, and make themselves ready while
+ * the caller does other things. -ENOMEM, -WETDBG_ERR_MACHINE. */
 int psw_crew_new(const struct psw_judge *judge, unsigned jobs, struct psw_crew **out);
 void psw_crew_free(struct psw_crew *crew); /* NULL is fine; its processes are gone then */
 

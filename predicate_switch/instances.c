@@ -10,6 +10,8 @@
 #include "recorder/insn/insn_ranges.h"
 #include <wetdbg/errors.h>
 
+#define MANY_SETCCS 8 /* of which states are opened; then the whole interval is looked at */
+
 /* ---- counts ---- */
 
 bool psw_has_instances(const struct psw_predicates *predicates, uint64_t interval)
@@ -106,7 +108,9 @@ static int fill(struct psw_instances *instances, struct psw_list *list, uint64_t
     int err = wet_interval_get(instances->predicates->wet, k, &interval);
     if (err)
         return err;
-    list->count = 0;
+    free(list->set_bytes);
+    list->set_bytes = NULL;
+    list->count = list->asked = 0;
     list->first_time = interval->first_time;
     for (uint32_t i = 0; i < instances->predicates->count; i++)
         instances->ordinals[i] = 0;
@@ -130,9 +134,13 @@ int psw_instances_init(struct psw_instances *instances, const struct psw_predica
 
 void psw_instances_fini(struct psw_instances *instances)
 {
-    for (unsigned i = 0; i < PSW_LISTS_KEPT; i++)
+    for (unsigned i = 0; i < PSW_LISTS_KEPT; i++) {
         free(instances->lists[i].items);
+        free(instances->lists[i].set_bytes);
+    }
     free(instances->ordinals);
+    if (instances->effects)
+        wetdbg_effects_close(instances->effects);
 }
 
 int psw_instances_of(struct psw_instances *instances, uint64_t interval,
@@ -199,14 +207,100 @@ static const struct ins_info *info_at(struct wetdbg *wet, const struct wet_inter
     return node && statement < node->statement_count ? node->statements[statement].info : NULL;
 }
 
-static int setcc_way(struct wetdbg *wet, const struct wet_interval *interval, wetdbg_time time,
-                     uint32_t *way)
+/* Whether an instruction writes bits 8 to 15 of a register and not 0 to 7. */
+static bool is_high_byte(const struct ins_info *info)
 {
+    struct ins_regset defs = ins_all_defs(info);
+
+    for (unsigned r = 0; r < INS_GPR_COUNT; r++)
+        if (ins_regset_has(&defs, INS_LOC_GPR + r * INS_GPR_PIECES + 1))
+            return !ins_regset_has(&defs, INS_LOC_GPR + r * INS_GPR_PIECES);
+    return false;
+}
+
+struct setting {
+    const struct psw_predicates *predicates;
+    const struct wet_interval *interval;
+    struct psw_list *list;
+    size_t at; /* of the next item; effects come in the order of time */
+};
+
+static int take_effect(void *arg, const struct wetdbg_effect *effect)
+{
+    struct setting *setting = arg;
+    struct psw_list *list = setting->list;
+
+    while (setting->at < list->count &&
+           list->first_time + list->items[setting->at].time_off < effect->time)
+        setting->at++;
+    if (setting->at == list->count || !effect->pc || !effect->after)
+        return 0;
+    const struct psw_instance *item = &list->items[setting->at];
+    if (list->first_time + item->time_off != effect->time ||
+        setting->predicates->items[item->predicate].kind != WETDBG_PREDICATE_SETCC)
+        return 0;
+    const struct ins_info *info =
+        info_at(setting->predicates->wet, setting->interval, effect->time);
+    if (info)
+        list->set_bytes[setting->at] = 1 + (effect->after[is_high_byte(info) ? 1 : 0] & 1);
+    return 0;
+}
+
+/* What all setccs of the list's interval made, in one run of it. */
+static int set_bytes_find(struct psw_instances *instances, const struct wet_interval *interval,
+                          struct psw_list *list)
+{
+    struct setting setting = {instances->predicates, interval, list, 0};
+    int err = instances->effects
+                  ? 0
+                  : wetdbg_effects_open(instances->predicates->wet, &instances->effects);
+
+    if (err)
+        return err;
+    list->set_bytes = calloc(list->count + 1, 1);
+    if (!list->set_bytes)
+        return -ENOMEM;
+    return wetdbg_effects_each(instances->effects, list->interval, true, take_effect, &setting);
+}
+
+static struct psw_list *list_kept(struct psw_instances *instances, uint64_t interval)
+{
+    for (unsigned i = 0; i < PSW_LISTS_KEPT; i++)
+        if (instances->lists[i].interval == interval)
+            return &instances->lists[i];
+    return NULL;
+}
+
+/* 1 if it was found without standing there, 0 if not, or an error. */
+static int way_in_list(struct psw_instances *instances, const struct wet_interval *interval,
+                       wetdbg_time time, uint32_t *way)
+{
+    struct psw_list *list = list_kept(instances, interval->index);
+    size_t at;
+    int err = 0;
+
+    if (!list || ++list->asked < MANY_SETCCS)
+        return 0;
+    if (!list->set_bytes)
+        err = set_bytes_find(instances, interval, list);
+    if (err || psw_instance_find(list, time, &at) || !list->set_bytes[at])
+        return err;
+    *way = list->set_bytes[at] - 1u;
+    return 1;
+}
+
+static int setcc_way(struct psw_instances *instances, const struct wet_interval *interval,
+                     wetdbg_time time, uint32_t *way)
+{
+    struct wetdbg *wet = instances->predicates->wet;
     const struct ins_info *info = info_at(wet, interval, time);
     struct wetdbg_state *state;
 
     if (!info || info->condition == INS_COND_NONE)
         return 0;
+    int known = way_in_list(instances, interval, time, way);
+    if (known)
+        return known < 0 ? known : 0;
     int err = wetdbg_state_open(wet, time, &state);
     if (err)
         return err;
@@ -250,7 +344,7 @@ int psw_instance_way(struct psw_instances *instances, wetdbg_time time, uint32_t
     if (err)
         return err;
     err = predicates->items[predicate].kind == WETDBG_PREDICATE_SETCC
-              ? setcc_way(predicates->wet, interval, time, way)
+              ? setcc_way(instances, interval, time, way)
               : next_interval_way(predicates, interval, time, predicate, way);
     wet_interval_put(predicates->wet, interval);
     return err;

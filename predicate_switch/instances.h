@@ -24,13 +24,17 @@ struct psw_list {
     wetdbg_time first_time;
     struct psw_instance *items;
     size_t count, capacity;
-    uint64_t used; /* when, of all lists */
+    uint64_t used;      /* when, of all lists */
+    unsigned asked;     /* ways of setccs */
+    uint8_t *set_bytes; /* 1 + what the item's setcc made, 0 if that is not known; NULL: nobody has
+                           looked */
 };
 
 struct psw_instances {
     const struct psw_predicates *predicates;
     struct psw_list lists[PSW_LISTS_KEPT];
-    uint32_t *ordinals; /* by predicate; work space */
+    uint32_t *ordinals;             /* by predicate; work space */
+    struct wetdbg_effects *effects; /* NULL: not yet */
     uint64_t uses;
     bool (*is_unwanted)(void *arg);
     void *arg;

@@ -7,6 +7,7 @@
  * switch_driver FILE.wet compare TIME [N]   goes on unchanged there, N times: the first event that
  *                                           is another one in the last of these runs
  * switch_driver FILE.wet repeat TIME N      goes on unchanged there, N times: how many a second
+ * switch_driver FILE.wet setccs N           what some N setccs of each interval made, by their flags and by their results
  *
  * A line for each run, for scripts.
  */
@@ -17,6 +18,7 @@
 
 #include "common/array.h"
 #include "common/clock.h"
+#include "predicate_switch/instances.h"
 #include "predicate_switch/run.h"
 #include "recorder/event/ops.h"
 #include "recorder/feed/feed.h"
@@ -210,6 +212,57 @@ static void model_print(const struct psw_session *session)
            (unsigned long long)score.different);
 }
 
+static bool is_setcc(void *arg, const struct wetdbg_predicate *predicate)
+{
+    (void)arg;
+    return predicate->kind == WETDBG_PREDICATE_SETCC;
+}
+
+/* Compares some `most` of an interval: `one` stands at each, `all` looks once. */
+static int setccs_compare(struct psw_instances *one, struct psw_instances *all, uint64_t k,
+                          size_t most, unsigned counts[2])
+{
+    const struct psw_list *list;
+    int err = psw_instances_of(one, k, &list);
+    if (!err)
+        err = psw_instances_of(all, k, &list);
+    for (size_t i = 0; !err && i < list->count; i += 1 + list->count / most) {
+        wetdbg_time time = list->first_time + list->items[i].time_off;
+        uint32_t ways[2];
+        for (unsigned l = 0; l < PSW_LISTS_KEPT; l++)
+            one->lists[l].asked = 0;
+        err = psw_instance_way(one, time, list->items[i].predicate, &ways[0]);
+        if (!err)
+            err = psw_instance_way(all, time, list->items[i].predicate, &ways[1]);
+        if (!err && (ways[0] != ways[1] || ways[0] == PSW_NONE))
+            printf("time=%llu flags=%u result=%u\n", (unsigned long long)time, ways[0], ways[1]);
+        counts[0]++;
+        counts[1] += all->lists[0].set_bytes != NULL;
+    }
+    return err;
+}
+
+static int setccs(struct wetdbg *wet, size_t most)
+{
+    struct wetdbg_candidates_options options = {.libraries = true, .is_wanted = is_setcc};
+    struct psw_predicates predicates = {0};
+    struct psw_instances one = {0}, all = {0};
+    unsigned counts[2] = {0};
+    int err = psw_predicates_find(&predicates, wet, &options);
+    if (!err)
+        err = psw_instances_init(&one, &predicates, NULL, NULL);
+    if (!err)
+        err = psw_instances_init(&all, &predicates, NULL, NULL);
+    for (uint64_t k = 0; !err && k < wetdbg_get_info(wet)->intervals; k++)
+        if (psw_has_instances(&predicates, k))
+            err = setccs_compare(&one, &all, k, most, counts);
+    printf("setccs=%u looked_up=%u\n", counts[0], counts[1]);
+    psw_instances_fini(&one);
+    psw_instances_fini(&all);
+    psw_predicates_fini(&predicates);
+    return err;
+}
+
 static int command_run(struct psw_session *session, struct wetdbg *wet, int argc, char **argv)
 {
     const char *command = argv[2];
@@ -226,6 +279,8 @@ static int command_run(struct psw_session *session, struct wetdbg *wet, int argc
         return compare(session, wet, first, argc > 4 ? (unsigned)atoi(argv[4]) : 1);
     else if (!strcmp(command, "repeat"))
         return repeat(session, first, argc > 4 ? (unsigned)atoi(argv[4]) : 100);
+    else if (!strcmp(command, "setccs"))
+        return setccs(wet, first);
     else
         return run_one(session, !strcmp(command, "switch") ? PSW_SWITCH : PSW_NOTHING, first);
     return 0;

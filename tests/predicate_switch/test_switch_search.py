@@ -6,6 +6,7 @@ Of programs whose critical predicate is known each order finds it; all orders ha
 what is found first depends neither on the size of batches nor on what a journal already knew."""
 import json
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "e2e"))
@@ -156,6 +157,13 @@ def check_extents(bench, sample):
     bench.check(more == 2 * len(statics), f"{sample.name}: {more} extents of {len(statics)} ways", run)
 
 
+def check_setccs(bench, name, wet):
+    """What setccs made is the same by their flags and by their results, of which all of an interval are looked up at once."""
+    run = bench.run(f"{bench.build}/tests/predicate_switch/switch_driver", wet, "setccs", "40")
+    counts = re.search(r"setccs=(\d+) looked_up=(\d+)", run.out)
+    bench.check(run.status == 0 and "flags=" not in run.out and counts and int(counts[2]) > 20, f"{name}: setccs", run)
+
+
 def check_equal(bench, sample, proven):
     """What is proven equal is equal; and of each proof that is there, how many instances have it."""
     rows, run = sample.ask("lefs", "--equal")
@@ -194,6 +202,10 @@ def test(bench, _):
     check_extents(bench, crash)
     for sample in (condition, omission, crash):
         check_live(bench, sample)
+    check_setccs(bench, omission.name, omission.wet)
+    bench.record("sort", "sort", "-rn", __file__)
+    if bench.check(bench.wet("replay", "-o", bench.path("sort.wet"), bench.path("sort")).status == 0, "sort: no .wet"):
+        check_setccs(bench, "sort", bench.path("sort.wet"))
     check_several(bench)
     check_equal(bench, Sample(bench, "switch_joins_O0", "predicate_switch", (), "output:0"), 4)
     check_equal(bench, omission, 0)
