@@ -964,6 +964,8 @@ static void probe_map(const struct agt *agt, uint64_t off, uint64_t bytes, long 
  * meanwhile. */
 static uint64_t copy_start(struct agt *agt, uint64_t what)
 {
+    if (what == AGT_FORK_BRANCH)
+        agt_memory_gather(agt);
     long pid = sys_call6(SYS_clone, CODE_CLONE_PARENT | SIGCHLD, 0, 0, 0, 0, 0);
     if (pid) {
         /* its next turn comes when the copy is gone: who waits awake takes the copy's processor */

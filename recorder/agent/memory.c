@@ -13,7 +13,10 @@
 #define GUARD_SPAN   (1u << 24)
 
 /* Memory that is mapped at once and is worth huge pages; a thread's stack is not. */
-#define HUGE_LEAST (16u << 20)
+#define HUGE_LEAST   (16u << 20)
+#define HUGE_PAGE    (2ull << 20)
+#define GATHER_FIRST 8
+#define GATHER_MOST  (16ull << 30) /* a range that is longer is a reservation, hardly touched */
 
 /* Program code is read, never executed: only its translation runs. */
 static long host_prot(uint32_t prot)
@@ -223,6 +226,65 @@ static void huge_ask(struct agt *agt, uint64_t start, uint64_t bytes, uint32_t p
         return;
     agt->huge_bytes += bytes;
     sys_call3(SYS_madvise, (long)start, (long)bytes, huge_page);
+}
+
+/* Whether most small pages of the huge page at `start` are there. */
+static bool is_dense(uint64_t start)
+{
+    uint8_t is_there[HUGE_PAGE / WD_PAGE];
+    unsigned count = 0;
+    if (sys_call3(SYS_mincore, (long)start, HUGE_PAGE, (long)is_there) != 0)
+        return false;
+    for (unsigned i = 0; i < sizeof(is_there); i++)
+        count += is_there[i] & 1;
+    return count > sizeof(is_there) / 2;
+}
+
+/*
+ * Huge pages of [start, end) are made of the small ones, `left` bytes at most, in as few calls as
+ * possible: each first waits for every processor. A system that cannot (before Linux 6.1, or short
+ * of memory) leaves them as they are.
+ */
+static void range_gather(uint64_t start, uint64_t end, uint64_t *left)
+{
+    const long collapse = 25; /* MADV_COLLAPSE */
+    uint64_t at = (start + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1), from = at;
+    for (; at + HUGE_PAGE <= end; at += HUGE_PAGE) {
+        if (*left >= HUGE_PAGE && is_dense(at)) {
+            *left -= HUGE_PAGE;
+            continue;
+        }
+        if (from < at)
+            sys_call3(SYS_madvise, (long)from, (long)(at - from), collapse);
+        from = at + HUGE_PAGE;
+    }
+    if (from < at)
+        sys_call3(SYS_madvise, (long)from, (long)(at - from), collapse);
+}
+
+static bool is_gathered(const struct agt_view *view)
+{
+    return view->file == EVQ_FILE_NONE && view->prot & PROT_WRITE;
+}
+
+/* To gather costs as much as some ten copies of small pages, so it is done for the eighth copy, and
+ * again for what came since when there have been twice as many. */
+void agt_memory_gather(struct agt *agt)
+{
+    const struct agt_views *views = &agt->views;
+    uint64_t left = agt->ctx->huge_bytes, count = ++agt->branches;
+    if (count < GATHER_FIRST || count & (count - 1))
+        return;
+    for (size_t i = 0, next; i < views->count; i = next) {
+        uint64_t end = views->list[i].end;
+        for (next = i + 1; is_gathered(&views->list[i]) && next < views->count &&
+                           is_gathered(&views->list[next]) && views->list[next].start == end;
+             next++)
+            end = views->list[next].end;
+        uint64_t bytes = end - views->list[i].start;
+        if (is_gathered(&views->list[i]) && bytes >= HUGE_LEAST && bytes <= GATHER_MOST)
+            range_gather(views->list[i].start, end, &left);
+    }
 }
 
 static void map_piece(struct agt *agt, const struct evq_op *op, uint64_t start, uint64_t bytes,
@@ -556,7 +618,7 @@ void agt_memory_clear(struct agt *agt)
     }
     agt->views.count = 0;
     agt->guards.count = 0;
-    agt->huge_bytes = 0;
+    agt->huge_bytes = agt->branches = 0;
 }
 
 void agt_memory_op(struct agt *agt, const struct evq_op *op)

@@ -18,6 +18,7 @@ struct agt {
     bool has_stray_marks;
     bool is_reset;       /* what it was doing is of no program any more */
     uint64_t huge_bytes; /* of the program's memory, asked for in huge pages */
+    uint64_t branches;   /* copies that were made of it, to go another way */
 };
 
 /* Gives the turn away with a request and serves commands until the supervisor says continue. */
@@ -35,6 +36,10 @@ void agt_memory_op(struct agt *agt, const struct evq_op *op);
 
 /* Unmaps all of the program's memory and forgets written lines. */
 void agt_memory_clear(struct agt *agt);
+
+/* To be called before each copy that goes another way: where there are many, memory that came in
+ * small pieces is put into huge pages, so that copying it costs little. */
+void agt_memory_gather(struct agt *agt);
 
 /* Copies what can be read of [address, +bytes) to `to`; returns how many bytes. */
 uint64_t agt_memory_read(struct agt *agt, void *to, uint64_t address, uint64_t bytes);

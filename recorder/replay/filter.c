@@ -18,6 +18,10 @@
 
 #include <wetdbg/errors.h>
 
+#ifndef MADV_COLLAPSE /* since Linux 6.1 */
+#define MADV_COLLAPSE 25
+#endif
+
 #define ARGS_MAX 6
 
 /* One way to be let through: all of these have to hold. */
@@ -83,6 +87,7 @@ static int probe_rules_add(scmp_filter_ctx filter, uint32_t shm_fd, uint32_t pro
     const struct way ways[] = {
         {SCMP_SYS(clone), 2, {EQUALS(0, CLONE_PARENT | SIGCHLD), EQUALS(1, 0)}},
         {SCMP_SYS(madvise), 1, {EQUALS(2, MADV_HUGEPAGE)}},
+        {SCMP_SYS(madvise), 1, {EQUALS(2, MADV_COLLAPSE)}},
         {SCMP_SYS(prctl), 2, {EQUALS(0, PR_SET_PDEATHSIG), EQUALS(1, SIGKILL)}},
         {SCMP_SYS(mmap),
          3,

@@ -22,7 +22,7 @@ PROGRAMS = {
     "awk": (["awk", "{ n += length($0) } END { print n }", "text"], 8),
     "signals": (["BUILD/tests/programs/prog_signals_O2_pie"], 24),
     "turns": (["BUILD/tests/predicate_switch/switch_turns"], 16),
-    "memory": (["BUILD/tests/predicate_switch/switch_memory"], 12),
+    "memory": (["BUILD/tests/predicate_switch/switch_memory"], 20),
 }
 # Standard input, how it is given, SIZE, and how a run ends that wants 12 bytes instead of 4.
 INPUT = b"abcdefghij"

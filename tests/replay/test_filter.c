@@ -175,6 +175,7 @@ static const struct row rows[] = {
      {{SYS_mmap, {AT, PAGE, PROT_READ, OWN | MAP_ANONYMOUS, -1ull, 0}},
       {SYS_madvise, {AT, PAGE, MADV_DONTNEED}}}},
     {"huge pages", KILLED, RETURNS, -EINVAL, {{SYS_madvise, {AT + 1, PAGE, MADV_HUGEPAGE}}}},
+    {"small pages gathered", KILLED, RETURNS, -EINVAL, {{SYS_madvise, {AT + 1, PAGE, 25}}}},
     {"a file's pages removed", BOTH(KILLED), 0, {{SYS_madvise, {AT, PAGE, MADV_REMOVE}}}},
     {"memory poisoned", BOTH(KILLED), 0, {{SYS_madvise, {AT, PAGE, 100}}}},
     {"fs", BOTH(RETURNS), 0, {{SYS_arch_prctl, {ARCH_SET_FS, AT}}}},

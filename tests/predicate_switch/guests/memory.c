@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Large memory that is written, cut, moved, protected and emptied, and what is in it then. */
+/* Large memory that is written, cut, moved, protected and emptied, and what is in it then;
+ * and much that came in small pieces. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define MB ((size_t)1 << 20)
 
@@ -36,11 +38,26 @@ static void tell(const char *what, const uint8_t *bytes, size_t size)
     fflush(stdout);
 }
 
+/* Memory that grew, a little at a time, and is written all over. */
+static uint8_t *grow(size_t bytes)
+{
+    uint8_t *start = sbrk(0);
+    for (size_t at = 0; at < bytes; at += MB / 8) {
+        if (sbrk(MB / 8) == (void *)-1)
+            return NULL;
+        for (size_t page = 0; page < MB / 8; page += 4096)
+            start[at + page] = (uint8_t)(at >> 17);
+    }
+    return start;
+}
+
 int main(void)
 {
+    uint8_t *grown = grow(24 * MB);
     uint8_t *first = map(40 * MB), *second = map(24 * MB);
-    if (!first || !second)
+    if (!first || !second || !grown)
         return 1;
+    tell("grown", grown, 24 * MB);
     fill(first, 40 * MB, 1);
     tell("filled", first, 40 * MB);
     memset(second, 5, 3 * MB);
@@ -56,5 +73,7 @@ int main(void)
     tell("moved", moved, 48 * MB);
     fill(first + 24 * MB, 16 * MB, 3);
     tell("end", first + 24 * MB, 16 * MB);
+    fill(grown + 3 * MB, 18 * MB, 4);
+    tell("grown", grown, 24 * MB);
     return 0;
 }
