@@ -46,6 +46,16 @@ struct psw_crew {
     struct worker workers[WETDBG_TRIAL_JOBS_MAX];
 };
 
+int psw_plan_run(const struct psw_judge *judge, const struct psw_plan *plan,
+                 struct wetdbg_trial_answer *answer)
+{
+    const struct psw_write write = {plan->address, plan->size, plan->bytes};
+    struct psw_change change = plan->change;
+    change.writes = &write;
+    change.write_count = plan->size > 0;
+    return psw_judge_run(judge, &change, plan->detours, plan->detour_count, answer);
+}
+
 /* ---- a process ---- */
 
 static void say(int fd, const struct report *report)
@@ -58,10 +68,8 @@ static void say(int fd, const struct report *report)
 static void order_carry_out(const struct psw_judge *judge, const struct order *order, int fd)
 {
     for (size_t i = 0; i < order->count; i++) {
-        const struct psw_plan *plan = &order->plans[i];
         struct report report = {.index = order->first + i};
-        report.err =
-            psw_judge_run(judge, &plan->change, plan->detours, plan->detour_count, &report.answer);
+        report.err = psw_plan_run(judge, &order->plans[i], &report.answer);
         if (report.err)
             snprintf(report.sentence, sizeof(report.sentence), "%s", wetdbg_error(report.err));
         say(fd, &report);

@@ -10,12 +10,20 @@
 
 #include "predicate_switch/judgement.h"
 
-/* One run: what psw_judge_run() takes. */
+/* One run: what psw_judge_run() takes. It points to nothing, and can be handed to another
+ * process. */
 struct psw_plan {
-    struct psw_change change;
+    struct psw_change change; /* PSW_SET: its memory is this: */
+    uint64_t address;
+    unsigned size; /* bytes; 0: no memory is set */
+    uint8_t bytes[8];
     struct psw_detour detours[PSW_DETOURS_MAX];
     unsigned detour_count;
 };
+
+/* Makes the run of a plan here, and judges it, as psw_judge_run() says. */
+int psw_plan_run(const struct psw_judge *judge, const struct psw_plan *plan,
+                 struct wetdbg_trial_answer *answer);
 
 struct psw_crew;
 

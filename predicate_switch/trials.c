@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The trials of a search, made by live runs: what each has changed, and in which order. */
+#include "predicate_switch/trials.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "predicate_switch/candidates_priv.h"
-#include "predicate_switch/crew.h"
 #include "predicate_switch/switcher.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/switch.h>
 
 #define CREW_LEAST 16 /* plans for which further replays are worth their start, some 50 ms */
-
-struct wetdbg_trials {
-    struct psw_judge judge;
-    struct psw_crew *crew; /* NULL: there is one job */
-    struct wetdbg_candidates *candidates;
-    char failure[32];
-};
 
 /* ---- plans ---- */
 
@@ -81,13 +75,19 @@ static int run_here(const struct wetdbg_trials *trials, const struct psw_plan *p
     struct wetdbg_trial_answer answer;
     int err = 0;
     for (size_t i = 0; i < count && !err; i++) {
-        const struct psw_plan *plan = &plans[i];
-        err = psw_judge_run(&trials->judge, &plan->change, plan->detours, plan->detour_count,
-                            &answer);
+        err = psw_plan_run(&trials->judge, &plans[i], &answer);
         if (!err)
             err = answered(arg, i, &answer);
     }
     return err;
+}
+
+int psw_trials_run(const struct wetdbg_trials *trials, const struct psw_plan *plans, size_t count,
+                   wetdbg_trial_fn answered, void *arg)
+{
+    return trials->crew && count >= CREW_LEAST
+               ? psw_crew_run(trials->crew, plans, count, answered, arg)
+               : run_here(trials, plans, count, answered, arg);
 }
 
 static int batch_run(void *context, const struct wetdbg_trial *list, size_t count,
@@ -99,9 +99,7 @@ static int batch_run(void *context, const struct wetdbg_trial *list, size_t coun
     for (size_t i = 0; i < count && !err; i++)
         err = plan_make(trials->candidates, &list[i], &plans[i]);
     if (!err)
-        err = trials->crew && count >= CREW_LEAST
-                  ? psw_crew_run(trials->crew, plans, count, answered, arg)
-                  : run_here(trials, plans, count, answered, arg);
+        err = psw_trials_run(trials, plans, count, answered, arg);
     free(plans);
     return err;
 }
@@ -143,6 +141,7 @@ int wetdbg_trials_new(struct wetdbg_switcher *switcher, const struct wetdbg_expe
         free(trials);
         return err;
     }
+    trials->wet = switcher->wet;
     failure_name(trials, psw_session_output(switcher->session, 1, UINT64_MAX));
     *out = trials;
     return 0;

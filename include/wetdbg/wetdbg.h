@@ -25,6 +25,7 @@
  *   candidates.h  predicate switching: where a run might have gone on otherwise, and what to try
  *                 first
  *   locate.h         what is known of a failing run by source line, and a ranked list of suspects
+ *   replace.h        values that repair a failing run
  *   switch_search.h  the search for critical predicates, over whatever runs the switched programs
  *   implicit.h    what went wrong because something did not run: slices with dependences that
  *                 switched runs have proven
@@ -59,6 +60,7 @@
 #include <wetdbg/prune.h>
 #include <wetdbg/record.h>
 #include <wetdbg/recording.h>
+#include <wetdbg/replace.h>
 #include <wetdbg/set.h>
 #include <wetdbg/slice.h>
 #include <wetdbg/spectrum.h>

@@ -30,6 +30,7 @@ usr/include/wetdbg/parting.h
 usr/include/wetdbg/prune.h
 usr/include/wetdbg/record.h
 usr/include/wetdbg/recording.h
+usr/include/wetdbg/replace.h
 usr/include/wetdbg/set.h
 usr/include/wetdbg/slice.h
 usr/include/wetdbg/spectrum.h

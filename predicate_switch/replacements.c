@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* <wetdbg/replace.h>: all replacements are listed, sorted into rounds, and tried in batches by
+ * time. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "common/clock.h"
+#include "predicate_switch/made_values.h"
+#include "predicate_switch/switcher.h"
+#include "predicate_switch/trials.h"
+#include <wetdbg/errors.h>
+#include <wetdbg/replace.h>
+
+#define INSTANCES        8  /* of an instruction, if nobody says */
+#define ALTERNATIVES_MAX 10 /* of an instance */
+#define LISTED_MAX       (1u << 22)
+#define BATCH_FIRST      64u
+#define BATCH_MAX        4096u
+#define QUICK_S          0.3 /* seconds: the next batch may be larger */
+#define SLOW_S           1.0 /* it is smaller */
+
+struct listed {
+    struct wetdbg_replacement item;
+    unsigned round;
+    bool is_known; /* it was tried, or given up */
+};
+
+struct replacing {
+    struct wetdbg *wet;
+    struct wetdbg_trials *trials;
+    const struct wetdbg_replacement_options *options;
+    struct wetdbg_replacement_result *result;
+    struct listed *list;
+    size_t count, capacity, item_capacity;
+    double began;
+    /* The batch that runs: */
+    struct psw_plan *plans;
+    size_t *order; /* in `list`, by time */
+};
+
+/* ---- what to try ---- */
+
+/* A register is that of the thread that goes on then. */
+static bool is_same_thread(struct wetdbg *wet, wetdbg_time time)
+{
+    const struct wetdbg_thread *next = wetdbg_thread_at(wet, time + 1);
+    return next && next == wetdbg_thread_at(wet, time);
+}
+
+static int instance_list(struct replacing *work, const struct psw_made *made, unsigned nth)
+{
+    const struct psw_made_instance *instance = &made->instances[nth];
+    uint64_t values[ALTERNATIVES_MAX];
+    unsigned count = psw_made_alternatives(made, instance->value, values, ALTERNATIVES_MAX);
+    if (!is_same_thread(work->wet, instance->time))
+        return 0;
+    for (unsigned i = 0; i < count && work->count < LISTED_MAX; i++) {
+        if (wd_grow(work->list, work->capacity, work->count + 1))
+            return -ENOMEM;
+        work->list[work->count++] =
+            (struct listed){.item = {.time = instance->time,
+                                     .pc = made->pc,
+                                     .line = made->line,
+                                     .reg = made->reg,
+                                     .address = made->reg < 0 ? instance->address : 0,
+                                     .size = made->size,
+                                     .was = instance->value,
+                                     .is = values[i],
+                                     .distance = instance->distance},
+                            .round = nth + i};
+    }
+    return 0;
+}
+
+static int by_distance(const void *left, const void *right)
+{
+    const struct psw_made_instance *a = left, *b = right;
+    if (a->distance != b->distance)
+        return a->distance < b->distance ? -1 : 1;
+    return a->time > b->time ? -1 : a->time < b->time;
+}
+
+/* All of them is an order: two of one instance differ by their value. */
+static int by_round(const void *left, const void *right)
+{
+    const struct listed *a = left, *b = right;
+    if (a->round != b->round)
+        return a->round < b->round ? -1 : 1;
+    if (a->item.distance != b->item.distance)
+        return a->item.distance < b->item.distance ? -1 : 1;
+    if (a->item.time != b->item.time)
+        return a->item.time > b->item.time ? -1 : 1;
+    if (a->item.reg != b->item.reg)
+        return a->item.reg < b->item.reg ? -1 : 1;
+    return a->item.is < b->item.is ? -1 : a->item.is > b->item.is;
+}
+
+static int list_make(struct replacing *work, struct psw_made_values *made)
+{
+    int err = 0;
+    for (size_t i = 0; i < made->count && !err; i++) {
+        struct psw_made *one = &made->items[i];
+        qsort(one->instances, one->instance_count, sizeof(*one->instances), by_distance);
+        for (unsigned k = 0; k < one->instance_count && !err; k++)
+            err = instance_list(work, one, k);
+    }
+    if (!err && work->count)
+        qsort(work->list, work->count, sizeof(*work->list), by_round);
+    work->result->listed = work->count;
+    return err;
+}
+
+/* ---- runs ---- */
+
+static bool is_interrupted(void *arg)
+{
+    const struct replacing *work = arg;
+    return work->options->interrupted && *work->options->interrupted;
+}
+
+static bool is_over(struct replacing *work)
+{
+    const struct wetdbg_replacement_options *options = work->options;
+    work->result->is_interrupted |= is_interrupted(work);
+    return work->result->is_interrupted ||
+           (options->budget_trials && work->result->tried >= options->budget_trials) ||
+           (options->budget_seconds > 0 && wd_seconds() - work->began >= options->budget_seconds);
+}
+
+static struct psw_plan plan_of(const struct wetdbg_replacement *item)
+{
+    struct psw_plan plan = {.change = {.kind = PSW_SET, .time = item->time + 1}};
+    if (item->reg < 0) {
+        plan.address = item->address;
+        plan.size = item->size;
+        memcpy(plan.bytes, &item->is, sizeof(plan.bytes));
+    } else {
+        plan.change.reg = evq_reg_of_gpr[item->reg & 15];
+        plan.change.value = item->is;
+        plan.change.mask = UINT64_MAX;
+    }
+    return plan;
+}
+
+static int answer_take(void *arg, size_t index, const struct wetdbg_trial_answer *answer)
+{
+    struct replacing *work = arg;
+    struct wetdbg_replacement_result *result = work->result;
+    struct wetdbg_replacement *item = &work->list[work->order[index]].item;
+    struct wetdbg_replacement_counts *line = &result->lines[item->line];
+    item->verdict = answer->verdict;
+    result->tried++;
+    line->tried++;
+    line->verdicts[answer->verdict]++;
+    line->unresolved += answer->verdict == WETDBG_VERDICT_UNRESOLVED;
+    result->unresolved += answer->verdict == WETDBG_VERDICT_UNRESOLVED;
+    if (answer->verdict < WETDBG_VERDICT_NO_CRASH)
+        return 0;
+    if (wd_grow(result->items, work->item_capacity, result->count + 1))
+        return -ENOMEM;
+    result->items[result->count++] = *item;
+    return 0;
+}
+
+static int by_time(const void *left, const void *right, void *arg)
+{
+    const struct listed *list = arg;
+    size_t a = *(const size_t *)left, b = *(const size_t *)right;
+    if (list[a].item.time != list[b].item.time)
+        return list[a].item.time < list[b].item.time ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static int batch_run(struct replacing *work, size_t first, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        work->order[i] = first + i;
+    qsort_r(work->order, count, sizeof(*work->order), by_time, work->list);
+    for (size_t i = 0; i < count; i++)
+        work->plans[i] = plan_of(&work->list[work->order[i]].item);
+    return psw_trials_run(work->trials, work->plans, count, answer_take, work);
+}
+
+static int batches_run(struct replacing *work)
+{
+    uint64_t budget = work->options->budget_trials;
+    size_t size = BATCH_FIRST;
+    int err = 0;
+    for (size_t at = 0, count; at < work->count && !err && !is_over(work); at += count) {
+        double began = wd_seconds();
+        count = work->count - at < size ? work->count - at : size;
+        if (budget && count > budget - work->result->tried)
+            count = budget - work->result->tried;
+        err = batch_run(work, at, count);
+        double seconds = wd_seconds() - began;
+        if (seconds < QUICK_S && size < BATCH_MAX)
+            size *= 4;
+        else if (seconds > SLOW_S && size > BATCH_FIRST)
+            size /= 2;
+        if (!err && work->options->progress)
+            work->options->progress(work->options->arg, work->result->tried, work->count);
+    }
+    if (err != -WETDBG_ERR_INTERRUPTED)
+        return err;
+    work->result->is_interrupted = true;
+    return 0;
+}
+
+/* ---- answers ---- */
+
+static int by_worth(const void *left, const void *right)
+{
+    const struct wetdbg_replacement *a = left, *b = right;
+    if (a->verdict != b->verdict)
+        return a->verdict > b->verdict ? -1 : 1;
+    if (a->distance != b->distance)
+        return a->distance < b->distance ? -1 : 1;
+    if (a->time != b->time)
+        return a->time > b->time ? -1 : 1;
+    if (a->reg != b->reg)
+        return a->reg < b->reg ? -1 : 1;
+    return a->is < b->is ? -1 : a->is > b->is;
+}
+
+void wetdbg_replacement_result_fini(struct wetdbg_replacement_result *result)
+{
+    free(result->items);
+    free(result->lines);
+    *result = (struct wetdbg_replacement_result){0};
+}
+
+static int find(struct replacing *work, const struct wetdbg_slice *slice)
+{
+    const struct wetdbg_replacement_options *options = work->options;
+    struct psw_made_values made;
+    size_t count;
+    wetdbg_slice_lines(slice, &count);
+    work->result->lines = calloc(count + 1, sizeof(*work->result->lines));
+    work->plans = calloc(BATCH_MAX, sizeof(*work->plans));
+    work->order = calloc(BATCH_MAX, sizeof(*work->order));
+    if (!work->result->lines || !work->plans || !work->order)
+        return -ENOMEM;
+    int err = psw_made_values_find(&made, work->wet, slice,
+                                   options->instances ? options->instances : INSTANCES,
+                                   options->until ? options->until : UINT64_MAX, options->passing,
+                                   options->passing_count, is_interrupted, work);
+    if (!err)
+        err = list_make(work, &made);
+    psw_made_values_fini(&made);
+    return err ? err : batches_run(work);
+}
+
+int wetdbg_replacements_find(struct wetdbg_trials *trials, const struct wetdbg_slice *slice,
+                             const struct wetdbg_replacement_options *options,
+                             struct wetdbg_replacement_result *result)
+{
+    struct replacing work = {.wet = trials->wet,
+                             .trials = trials,
+                             .options = options,
+                             .result = result,
+                             .began = wd_seconds()};
+    *result = (struct wetdbg_replacement_result){0};
+    int err = find(&work, slice);
+    if (result->count)
+        qsort(result->items, result->count, sizeof(*result->items), by_worth);
+    result->seconds = wd_seconds() - work.began;
+    free(work.list);
+    free(work.plans);
+    free(work.order);
+    if (err)
+        wetdbg_replacement_result_fini(result);
+    return err;
+}
