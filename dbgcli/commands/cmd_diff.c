@@ -94,10 +94,15 @@ static void add_keys(struct keys *keys, const struct wetdbg_slice *slice)
 static int make(struct comparison *comparison)
 {
     struct cli_named_slices *named = comparison->session->named;
+    struct cli_made made[2] = {{.set = NULL}};
     struct wetdbg_set *sets[2] = {NULL, NULL};
-    int err = cli_set_evaluate(named, comparison->names[0], &sets[0], &comparison->near[0]);
-    if (!err)
-        err = cli_set_evaluate(named, comparison->names[1], &sets[1], &comparison->near[1]);
+    int err = 0;
+    for (size_t i = 0; i < 2 && !err; i++) {
+        err = cli_set_evaluate(named, comparison->names[i], &made[i]);
+        sets[i] = made[i].set;
+        comparison->near[i] = made[i].near;
+        wetdbg_set_free(made[i].plain);
+    }
     if (!err)
         err = make_part(comparison, sets[0], WETDBG_SET_MINUS, sets[1], &comparison->only[0]);
     if (!err)

@@ -33,6 +33,7 @@ const struct cli_syntax cli_cmd_let_syntax = {
         "  let C = (A | B) - D                what either has, and D has not; '&' is what both\n"
         "                                     have, and binds closest\n"
         "  let D = load FILE                  what 'save NAME FILE' wrote\n"
+        "What 'let' slices is the last slice, for 'why', 'decisions' and 'prune'.\n"
         "'show C' and 'diff A B' look at them, 'info slices' lists them, 'save' keeps them for\n"
         "the next session. A name has letters, digits and '_'.",
 };
@@ -113,7 +114,7 @@ static int evaluate(struct cli_session *session, const struct value *value, stru
         return run_form(session, first, &cli_cmd_chop_syntax, cli_chop_to_set, value, made);
     if (strcmp(first, "load") == 0)
         return load(session, value, made, how);
-    return cli_set_evaluate(session->named, value->text, &made->set, &made->near);
+    return cli_set_evaluate(session->named, value->text, made);
 }
 
 static void say(struct cli_session *session, const struct cli_named_slice *slice, double seconds)
@@ -150,6 +151,7 @@ static int assign(struct cli_session *session, const char *name, const struct va
         return err;
     struct cli_named_slice *slice =
         cli_named_slices_set(session->named, name, made.set, made.near, how ? how : value->text);
+    slice->plain = made.plain;
     slice->lines = made.lines;
     free(how);
     say(session, slice, made.seconds);

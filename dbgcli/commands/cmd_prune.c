@@ -116,13 +116,13 @@ static int narrow(struct cli_session *session, const char *text, bool is_both)
 
 static int narrow_to_set(struct cli_session *session, const char *text)
 {
-    struct cli_nearness *near;
-    struct wetdbg_set *set;
-    int err = cli_set_evaluate(session->named, text, &set, &near);
+    struct cli_made made = {.set = NULL};
+    int err = cli_set_evaluate(session->named, text, &made);
     if (err)
         return err;
-    cli_nearness_free(near);
-    return cli_pruning_narrow(session->pruning, set);
+    cli_nearness_free(made.near);
+    wetdbg_set_free(made.plain);
+    return cli_pruning_narrow(session->pruning, made.set);
 }
 
 static int narrow_all(struct cli_session *session, const struct cli_args *args)

@@ -32,7 +32,7 @@ const struct cli_syntax cli_cmd_show_syntax = {
         "A set has no distances of its own. What this session sliced or chopped keeps those\n"
         "that its first look told, and lines come by them: of 'A | B' by the nearer one, of\n"
         "'A & B' by the sum, of 'A - B' as A has them. What a file brought has none: there the\n"
-        "most recent line comes first.",
+        "most recent line comes first, and marks of implicit dependences are not kept in it.",
 };
 
 static int show_text(struct cli_slice_view *view, const struct cli_slice_manner *manner,
@@ -74,17 +74,22 @@ static int show_json(struct cli_slice_view *view, const struct cli_slice_manner 
 }
 
 static int show(struct cli_slice_view *view, const struct cli_slice_manner *manner,
-                const struct wetdbg_set *set, const char *text)
+                const struct cli_made *made, const char *text)
 {
-    struct wetdbg_slice *slice;
-    int err = cli_slice_of_set(view->session, set, &slice);
+    struct wetdbg_slice *slice, *plain = NULL;
+    int err = cli_slice_of_set(view->session, made->set, &slice);
     if (err)
         return err;
-    err = cli_slice_view_open(view, slice);
+    if (made->plain)
+        err = cli_slice_of_set(view->session, made->plain, &plain);
+    view->plain = plain;
+    if (!err)
+        err = cli_slice_view_open(view, slice);
     if (!err)
         err = view->session->out->json ? show_json(view, manner, text)
                                        : show_text(view, manner, text);
     cli_slice_view_close(view);
+    wetdbg_slice_free(plain);
     wetdbg_slice_free(slice);
     return err;
 }
@@ -98,8 +103,7 @@ int cli_cmd_show(struct cli_repl *repl, const struct cli_args *args, const char 
         .shows_all = cli_args_has(args, "all"),
     };
     struct cli_slice_manner manner;
-    struct cli_nearness *near;
-    struct wetdbg_set *set;
+    struct cli_made made = {.set = NULL};
     (void)format;
     int err = cli_slice_view_limit(&view, args);
     if (!err)
@@ -109,12 +113,11 @@ int cli_cmd_show(struct cli_repl *repl, const struct cli_args *args, const char 
         return err;
     cli_slice_manner_parse(args, view.limit, &manner);
     char *text = cli_words_join(args->operands, args->operand_count);
-    err = cli_set_evaluate(repl->session->named, text, &set, &near);
+    err = cli_set_evaluate(repl->session->named, text, &made);
     if (!err) {
-        view.near = near;
-        err = show(&view, &manner, set, text);
-        wetdbg_set_free(set);
-        cli_nearness_free(near);
+        view.near = made.near;
+        err = show(&view, &manner, &made, text);
+        cli_made_fini(&made);
     }
     free(text);
     return err;

@@ -260,6 +260,16 @@ static int make(struct cli_session *session, const struct request *request, stru
     return err ? err : make_slices(session, &with, answer);
 }
 
+/* From now on `why`, `decisions` and `prune` speak of it: of both ways, of what led there. The
+ * session takes the criterion and implicit dependences over. */
+static void remember(struct cli_session *session, const struct request *request,
+                     const struct answer *answer)
+{
+    cli_slice_remember(session, answer->criterion, &request->how, request->direction == FORWARD,
+                       NULL);
+    session->implied = answer->implied;
+}
+
 int cli_slice_to_set(struct cli_session *session, const struct cli_args *args,
                      struct cli_made *made)
 {
@@ -276,10 +286,13 @@ int cli_slice_to_set(struct cli_session *session, const struct cli_args *args,
     answer.near = NULL;
     if (!made->set)
         err = wetdbg_set_of_slice(answer.shown, &made->set);
+    if (!err && answer.implied && answer.implied->plain)
+        err = wetdbg_set_of_slice(answer.implied->plain, &made->plain);
     made->lines = wetdbg_slice_get_counts(answer.shown)->lines;
     made->seconds = answer.seconds;
+    remember(session, &request, &answer);
+    answer.implied = NULL; /* the session has it */
     free_slices(&answer);
-    wetdbg_criterion_free(answer.criterion);
     return err;
 }
 
@@ -451,15 +464,6 @@ int cli_slice_both_show(struct cli_session *session, struct wetdbg_criterion *cr
 
 /* ---- the command ---- */
 
-/* From now on `why` and `decisions` speak of it: of both ways, of what led there. */
-static void remember(struct cli_session *session, const struct request *request,
-                     const struct answer *answer)
-{
-    cli_slice_remember(session, answer->criterion, &request->how, request->direction == FORWARD,
-                       NULL);
-    session->implied = answer->implied;
-}
-
 int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     struct cli_session *session = repl->session;
@@ -492,7 +496,8 @@ int cli_cmd_slice(struct cli_repl *repl, const struct cli_args *args, const char
     remember(session, &request, &answer);
     view.against = against;
     view.near = answer.near;
-    view.implied = answer.implied;
+    if (answer.implied)
+        view.plain = answer.implied->plain ? answer.implied->plain : answer.shown;
     err = cli_slice_view_open(&view, answer.shown);
     if (!err)
         err = repl->out->json ? print_json(&view, &answer, &manner)

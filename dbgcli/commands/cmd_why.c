@@ -152,6 +152,15 @@ static char *describe_value(struct cli_session *session, const struct wetdbg_sli
 
 /* ---- one hop ---- */
 
+/* The switch that proves an implicit hop; NULL of others. */
+static const struct wetdbg_implicit *proof_of(const struct cli_session *session,
+                                              const struct wetdbg_slice_instance *hop)
+{
+    return hop->edge == WETDBG_EDGE_IMPLICIT
+               ? cli_implied_of(session->implied, hop->parent, hop->time)
+               : NULL;
+}
+
 static void print_hop(struct cli_session *session, size_t number,
                       const struct wetdbg_slice_instance *hop)
 {
@@ -179,9 +188,7 @@ static void print_hop(struct cli_session *session, size_t number,
     }
     putc('\n', out->stream);
     free(value);
-    const struct wetdbg_implicit *proof =
-        hop->edge == WETDBG_EDGE_IMPLICIT ? cli_implied_of(session->implied, hop->parent, hop->time)
-                                          : NULL;
+    const struct wetdbg_implicit *proof = proof_of(session, hop);
     if (!proof)
         return;
     fputs("     ", out->stream);
@@ -198,6 +205,9 @@ static json_t *json_of_hop(struct cli_session *session, const struct wetdbg_slic
     cli_json_set(row, "time", cli_json_count(hop->time));
     cli_json_set(row, "kind", cli_json_text(wetdbg_edge_name(hop->edge)));
     cli_json_set(row, "value", cli_json_text(value));
+    const struct wetdbg_implicit *proof = proof_of(session, hop);
+    if (proof)
+        cli_json_set(row, "implicit", cli_implied_proof_to_json(session, proof));
     cli_place_to_json(row, &place);
     cli_thread_to_json_at(row, session, hop->time);
     free(value);

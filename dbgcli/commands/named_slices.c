@@ -31,9 +31,10 @@ struct cli_named_slices *cli_named_slices_new(struct wetdbg *wet, const char *we
 static void empty(struct cli_named_slice *slice)
 {
     wetdbg_set_free(slice->set);
+    wetdbg_set_free(slice->plain);
     cli_nearness_free(slice->near);
     free(slice->how);
-    slice->set = NULL;
+    slice->set = slice->plain = NULL;
     slice->near = NULL;
     slice->how = NULL;
 }

@@ -21,6 +21,7 @@ struct cli_named_slice {
     char name[CLI_NAMED_NAME_MAX];
     struct wetdbg_set
         *set; /* NULL: there is a file of that name, which cannot be read; `how` says why */
+    struct wetdbg_set *plain;  /* without what implicit dependences added; NULL: the same */
     struct cli_nearness *near; /* what is known of distances; NULL of what a file brought */
     char *how;                 /* "slice backward crash", "A & B"; from a file it is untrusted */
     uint64_t lines;            /* of source; CLI_LINES_UNKNOWN until somebody counted them */
@@ -47,8 +48,8 @@ int cli_named_slices_find(struct cli_named_slices *named, const char *name,
 void cli_named_slices_list(struct cli_named_slices *named, struct cli_named_slice **list,
                            size_t *count);
 
-/* Adds one, in place of one of the same name. Takes `set` and `near` (or NULL) over; the texts are
- * copied. */
+/* Adds one, in place of one of the same name. Takes `set` and `near` (or NULL) over, and the holder
+ * may give it a `plain`; the texts are copied. */
 struct cli_named_slice *cli_named_slices_set(struct cli_named_slices *named, const char *name,
                                              struct wetdbg_set *set, struct cli_nearness *near,
                                              const char *how);

@@ -13,16 +13,16 @@
 /* A named slice's set, and what is known of its distances, is borrowed; what was put together is
  * ours. */
 struct operand {
-    const struct wetdbg_set *set;
-    struct wetdbg_set *own;
+    const struct wetdbg_set *set, *plain; /* plain: NULL as in struct cli_made */
     const struct cli_nearness *near;
-    struct cli_nearness *own_near;
+    struct cli_made own;
 };
 
-static void free_operand(struct operand *operand)
+void cli_made_fini(struct cli_made *made)
 {
-    wetdbg_set_free(operand->own);
-    cli_nearness_free(operand->own_near);
+    wetdbg_set_free(made->set);
+    wetdbg_set_free(made->plain);
+    cli_nearness_free(made->near);
 }
 
 struct reader {
@@ -60,7 +60,7 @@ static int read_name(struct reader *reader, struct operand *operand)
     if (err)
         return err;
     reader->at += length;
-    *operand = (struct operand){.set = slice->set, .near = slice->near};
+    *operand = (struct operand){.set = slice->set, .plain = slice->plain, .near = slice->near};
     return 0;
 }
 
@@ -75,7 +75,7 @@ static int read_factor(struct reader *reader, struct operand *operand)
     reader->at++;
     int err = read_sum(reader, operand);
     if (!err && next(reader) != ')') {
-        free_operand(operand);
+        cli_made_fini(&operand->own);
         err = fail_at(reader, "')'");
     }
     reader->at += !err;
@@ -83,16 +83,30 @@ static int read_factor(struct reader *reader, struct operand *operand)
     return err;
 }
 
+/* What both are together without what only implicit dependences added. */
+static int combine_plain(const struct operand *left, enum wetdbg_set_operation operation,
+                         const struct operand *right, struct wetdbg_set **plain)
+{
+    const struct wetdbg_set *taken =
+        operation == WETDBG_SET_MINUS || !right->plain ? right->set : right->plain;
+    return wetdbg_set_combine(left->plain ? left->plain : left->set, operation, taken, plain);
+}
+
 /* Makes `left` what it and `right` are together; of both nothing is left on failure. */
 static int combine(struct operand *left, enum wetdbg_set_operation operation, struct operand *right)
 {
-    struct wetdbg_set *both = NULL;
-    int err = wetdbg_set_combine(left->set, operation, right->set, &both);
-    struct cli_nearness *near =
-        err ? NULL : cli_nearness_combine(left->near, operation, right->near);
-    free_operand(left);
-    free_operand(right);
-    *left = (struct operand){both, both, near, near};
+    struct cli_made both = {.set = NULL};
+    int err = wetdbg_set_combine(left->set, operation, right->set, &both.set);
+    if (!err && (left->plain || right->plain))
+        err = combine_plain(left, operation, right, &both.plain);
+    if (!err)
+        both.near = cli_nearness_combine(left->near, operation, right->near);
+    cli_made_fini(&left->own);
+    cli_made_fini(&right->own);
+    if (err)
+        cli_made_fini(&both);
+    else
+        *left = (struct operand){both.set, both.plain, both.near, both};
     return err;
 }
 
@@ -104,7 +118,7 @@ static int read_product(struct reader *reader, struct operand *operand)
         reader->at++;
         err = read_factor(reader, &right);
         if (err)
-            free_operand(operand);
+            cli_made_fini(&operand->own);
         else
             err = combine(operand, WETDBG_SET_AND, &right);
     }
@@ -120,32 +134,41 @@ static int read_sum(struct reader *reader, struct operand *operand)
             *reader->at++ == '|' ? WETDBG_SET_OR : WETDBG_SET_MINUS;
         err = read_product(reader, &right);
         if (err)
-            free_operand(operand);
+            cli_made_fini(&operand->own);
         else
             err = combine(operand, operation, &right);
     }
     return err;
 }
 
-int cli_set_evaluate(struct cli_named_slices *named, const char *text, struct wetdbg_set **out,
-                     struct cli_nearness **near)
+/* A named slice alone is copied: what is given is the holder's. */
+static int copy(const struct operand *operand, struct cli_made *made)
+{
+    int err = wetdbg_set_combine(operand->set, WETDBG_SET_AND, operand->set, &made->set);
+    if (!err && operand->plain)
+        err = wetdbg_set_combine(operand->plain, WETDBG_SET_AND, operand->plain, &made->plain);
+    if (!err)
+        made->near = cli_nearness_combine(operand->near, WETDBG_SET_OR, NULL);
+    return err;
+}
+
+int cli_set_evaluate(struct cli_named_slices *named, const char *text, struct cli_made *made)
 {
     struct reader reader = {.named = named, .text = text, .at = text};
     struct operand operand;
     int err = read_sum(&reader, &operand);
-    if (!err && next(&reader)) {
-        free_operand(&operand);
+    if (err)
+        return err;
+    if (next(&reader))
         err = fail_at(&reader, "'&', '|' or '-'");
-    }
-    if (err)
+    else if (!operand.own.set)
+        err = copy(&operand, &operand.own);
+    if (err) {
+        cli_made_fini(&operand.own);
         return err;
-    if (!operand.own) {
-        err = wetdbg_set_combine(operand.set, WETDBG_SET_AND, operand.set, &operand.own);
-        operand.own_near = err ? NULL : cli_nearness_combine(operand.near, WETDBG_SET_OR, NULL);
     }
-    if (err)
-        return err;
-    *out = operand.own;
-    *near = operand.own_near;
+    made->set = operand.own.set;
+    made->plain = operand.own.plain;
+    made->near = operand.own.near;
     return 0;
 }

@@ -172,12 +172,11 @@ void cli_implied_free(struct cli_implied *implied)
 
 /* ---- what they are about ---- */
 
-bool cli_implied_has_line(const struct cli_implied *implied, const struct wetdbg_slice_line *line)
+bool cli_implied_has_line(const struct wetdbg_slice *plain, const struct wetdbg_slice_line *line)
 {
     size_t count = 0;
-    const struct wetdbg_slice_line *lines =
-        implied && implied->plain ? wetdbg_slice_lines(implied->plain, &count) : NULL;
-    bool is_plain = !count;
+    const struct wetdbg_slice_line *lines = plain ? wetdbg_slice_lines(plain, &count) : NULL;
+    bool is_plain = !plain;
 
     for (size_t i = 0; i < count && !is_plain; i++)
         is_plain = line->file ? lines[i].file == line->file && lines[i].line == line->line
@@ -321,7 +320,7 @@ static const char *register_name(unsigned location)
                : wetdbg_location_name(location);
 }
 
-static json_t *json_of_item(struct cli_session *session, const struct wetdbg_implicit *item)
+json_t *cli_implied_proof_to_json(struct cli_session *session, const struct wetdbg_implicit *item)
 {
     json_t *row = json_object(), *use = json_object(), *predicate = json_object();
     struct cli_place place;
@@ -364,7 +363,7 @@ void cli_implied_to_json(struct cli_session *session, const struct cli_implied *
     }
     const struct wetdbg_implicit_result *found = &implied->found;
     for (size_t i = 0; i < found->count; i++)
-        cli_json_append(list, json_of_item(session, &found->items[i]));
+        cli_json_append(list, cli_implied_proof_to_json(session, &found->items[i]));
     for (size_t i = 0; i < found->reason_count; i++) {
         json_t *row = json_object();
         cli_json_set(row, "reason", cli_json_text(found->reasons[i].text));

@@ -33,8 +33,9 @@ int cli_implied_find(struct cli_session *session, const struct cli_args *args,
 void cli_implied_follow(const struct cli_implied *implied, struct wetdbg_slice_options *how);
 void cli_implied_free(struct cli_implied *implied); /* NULL is fine */
 
-/* Whether a slice has the line by implicit dependences only. NULL for `implied` is fine. */
-bool cli_implied_has_line(const struct cli_implied *implied, const struct wetdbg_slice_line *line);
+/* Whether a slice has the line by implicit dependences only: `plain` is the slice without them, of
+ * the same run; NULL: nobody asked. */
+bool cli_implied_has_line(const struct wetdbg_slice *plain, const struct wetdbg_slice_line *line);
 
 /* The dependence by which a predicate's instance is in the slice; NULL if there is none. */
 const struct wetdbg_implicit *cli_implied_of(const struct cli_implied *implied, wetdbg_time use,
@@ -43,6 +44,9 @@ const struct wetdbg_implicit *cli_implied_of(const struct cli_implied *implied, 
 /* "implicit: a.c:43#7 switched, the use at b.c:12#1 gets another value: 0 instead of 8", without
  * end of line. */
 void cli_implied_print_proof(struct cli_session *session, const struct wetdbg_implicit *proof);
+
+/* Where the switch was that proves a dependence, as an object. */
+json_t *cli_implied_proof_to_json(struct cli_session *session, const struct wetdbg_implicit *item);
 
 /* Which were found, how many runs it took, and what remained open; in JSON the member
  * "implicit". */

@@ -9,12 +9,17 @@
 
 struct cli_made {
     struct wetdbg_set *set;    /* for wetdbg_set_free() */
+    struct wetdbg_set *plain;  /* without what implicit dependences added; NULL: the same */
     struct cli_nearness *near; /* for cli_nearness_free() */
     uint64_t lines;            /* of source; CLI_LINES_UNKNOWN */
     double seconds;
 };
 
-/* `args` as cli_cmd_slice() and cli_cmd_chop() get them, with the same errors. */
+/* Frees set, plain and near. */
+void cli_made_fini(struct cli_made *made);
+
+/* `args` as cli_cmd_slice() and cli_cmd_chop() get them, with the same errors. What is
+ * sliced is the session's last slice from then on. */
 int cli_slice_to_set(struct cli_session *session, const struct cli_args *args,
                      struct cli_made *made);
 int cli_chop_to_set(struct cli_session *session, const struct cli_args *args,

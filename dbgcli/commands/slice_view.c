@@ -245,7 +245,7 @@ static void print_line(const struct cli_slice_view *view, struct names *names, s
     fprintf(out->stream, "  x%" PRIu64, line->instances);
     cli_against_print_score(view->against, out, index);
     cli_slice_threads_print(out, view->threads, index);
-    if (cli_implied_has_line(view->implied, line))
+    if (cli_implied_has_line(view->plain, line))
         fputs("  implicit", out->stream);
     if (view->is_shared && view->is_shared(view->shared_arg, line)) {
         fputs("  ", out->stream);
@@ -353,8 +353,8 @@ static json_t *json_of_line(const struct cli_slice_view *view, size_t index)
     cli_json_set(row, "first_time", cli_json_count(line->first_time));
     cli_json_set(row, "last_time", cli_json_count(line->last_time));
     cli_slice_threads_to_json(row, view->threads, index);
-    if (view->implied)
-        cli_json_set(row, "implicit", json_boolean(cli_implied_has_line(view->implied, line)));
+    if (view->plain)
+        cli_json_set(row, "implicit", json_boolean(cli_implied_has_line(view->plain, line)));
     if (view->is_shared)
         cli_json_set(row, "in_other", json_boolean(view->is_shared(view->shared_arg, line)));
     cli_against_line_to_json(view->against, index, row);

@@ -29,7 +29,8 @@ struct cli_slice_view {
     bool (*is_shared)(const void *arg, const struct wetdbg_slice_line *line);
     const void *shared_arg;
     const char *shared_text;
-    const struct cli_implied *implied; /* marks lines; NULL: nobody asked */
+    /* Lines that it does not have are marked as implicit; NULL: nobody asked. */
+    const struct wetdbg_slice *plain;
     const struct cli_against *against; /* ranks and marks the lines; NULL: as the slice has them */
     /* Filled in by cli_slice_view_open(). */
     const struct wetdbg_slice *slice;

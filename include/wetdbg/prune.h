@@ -82,7 +82,7 @@ struct wetdbg_prune_line {
 
 struct wetdbg_prune_counts {
     uint64_t instances, kept;   /* of the slice */
-    uint64_t lines, kept_lines; /* of the slice, also without line information */
+    uint64_t lines, kept_lines; /* source lines of the slice, as its own counts have them */
     uint64_t right_bytes;       /* that were known to be right */
     uint64_t known;             /* instances of the run of which these tell something */
     uint64_t unjudged;          /* of these: whose operands nothing could be said about */

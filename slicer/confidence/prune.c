@@ -33,6 +33,7 @@ struct wetdbg_prune {
     uint64_t *
         *words; /* by interval: the instances that are left; NULL: all that the slice has there */
     struct wetdbg_prune_line *lines;
+    size_t line_count; /* and functions without lines */
     struct wetdbg_set *kept;
 };
 
@@ -281,9 +282,10 @@ static int make_lines(struct wetdbg_prune *prune, struct line_tally *by_line)
         struct line_tally *line = &by_line[slice->order[i]];
         prune->lines[i] =
             (struct wetdbg_prune_line){&lines[i], confidence_of(line), line->kept, line->looked};
-        prune->counts.kept_lines += prune->lines[i].confidence < 1;
+        prune->counts.kept_lines += lines[i].file && prune->lines[i].confidence < 1;
     }
-    prune->counts.lines = count;
+    prune->line_count = count;
+    prune->counts.lines = wetdbg_slice_get_counts(slice)->lines;
     return 0;
 }
 
@@ -326,7 +328,7 @@ static int finish(struct wetdbg_prune *prune)
         err = make_set(prune);
     free(by_line);
     if (!err)
-        qsort(prune->lines, prune->counts.lines, sizeof(*prune->lines), least_first);
+        qsort(prune->lines, prune->line_count, sizeof(*prune->lines), least_first);
     return err;
 }
 
@@ -446,7 +448,7 @@ const struct wetdbg_prune_counts *wetdbg_prune_get_counts(const struct wetdbg_pr
 
 const struct wetdbg_prune_line *wetdbg_prune_lines(const struct wetdbg_prune *prune, size_t *count)
 {
-    *count = prune->counts.lines;
+    *count = prune->line_count;
     return prune->lines;
 }
 

@@ -82,12 +82,38 @@ def check_values(bench, found):
         bench.check(answer["tried"] and answer["refuted"] and not answer["edges"], f"{name} is refuted: {answer}")
 
 
+def check_named(bench, trace):
+    """What `let` slices is the last slice, and its implicit lines are marked where it is shown."""
+    where = f"omits.c:{LINES['LEVEL']}"
+    made, shown, common, both, rest, why, pruned = ask(
+        bench, trace, "let A = slice --implicit output:1", "show A", "let B = slice output:1", "show A | B", "show A - B",
+        f"why {where}", "prune")
+    level = lambda answer: [row.get("implicit") for row in answer["lines"]
+                            if row["line"] == LINES["LEVEL"] and row["file"].endswith("omits.c")]
+    bench.check(made["instances"] == shown["instances"] and level(shown) == [True], f"the mark: {level(shown)}")
+    bench.check(level(both) == [True] and level(rest) == [True] and common["line_count"] < made["line_count"], "put together")
+    bench.check("not in the full slice" in why.get("message", ""), f"the last slice is B: {why}")
+    if bench.check(pruned["schema"] == "wetdbg.prune/1" and pruned["instances"] == common["instances"], f"{pruned}"):
+        counted = {(row["file"], row["line"]) for row in pruned["lines"]}
+        bench.check(pruned["line_count"] == common["line_count"] == len(counted) and
+                    pruned["kept_line_count"] == sum(row["confidence"] != 1 for row in pruned["lines"]), f"lines: {pruned}")
+    _, why, decisions, pruned = ask(bench, trace, "let A = slice --implicit output:1", f"why {where}", "decisions", "prune")
+    hops = [hop for hop in why["hops"] if hop["kind"] == "implicit"]
+    bench.check(hops and all(hop["implicit"]["switched"]["time"] == hop["time"] for hop in hops) and
+                hops[-1]["implicit"]["switched"]["line"] == LINES["LEVEL"], f"the switch of a hop: {why}")
+    bench.check(sum("implicit" in hop for hop in why["hops"]) == len(hops), f"only of such hops: {why}")
+    bench.check(decisions["criterion"] == "output:1" and pruned["instances"] == made["instances"], f"{decisions}, {pruned}")
+    run = bench.wet("replay", trace, "--batch", "-e", "let A = slice --implicit output:1", "-e", "let C = A & A", "-e", "show C")
+    bench.check("  implicit  | " in run.out, "the mark in text", run)
+
+
 def check_prompt(bench, trace):
     """Text, `why`, budgets, and options that do not go together."""
     run = bench.wet("replay", trace, "--batch", "-e", "slice --implicit output:0", "-e", f"why omits.c:{MEMORY.lines['RATE']}")
     bench.check(f"implicit: omits.c:{MEMORY.lines['RATE']}#1 switched, the use at omits.c:" in run.out, "the proof", run)
     bench.check("gets another value: 7, not 3" in run.out, "the values", run)
     bench.check(run.out.rstrip().count("implicit: ") == 2, "why says it, too", run)
+    check_named(bench, trace)
     expected = bench.path("right")
     with open(expected, "w") as file:
         file.write(bench.run(MEMORY.program(bench, 1), "0").out)
