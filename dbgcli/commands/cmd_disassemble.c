@@ -45,7 +45,10 @@ static int find_function(struct listing *listing, const char *text)
     struct wetdbg_function *functions;
     uint64_t pc = listing->moment->frames[view.frame].lookup_pc;
     size_t count;
-    if (text && *text != '*') {
+    uint64_t address;
+    if (text && cli_address_parse(model, text, &address)) {
+        pc = address;
+    } else if (text && *text != '*') {
         int result = wetdbg_functions_named(model, text, &functions, &count);
         if (result == -WETDBG_ERR_NOT_FOUND)
             return wetdbg_fail(result, "no function is called '%s'", text);
@@ -54,8 +57,7 @@ static int find_function(struct listing *listing, const char *text)
         listing->function = functions[0];
         free(functions);
         return 0;
-    }
-    if (text) {
+    } else if (text) {
         int result = cli_value_evaluate(&view, text + 1, &value);
         if (!result)
             result = cli_value_dereference(listing->moment, &value);

@@ -17,11 +17,13 @@ static const struct cli_option options[] = {
 
 const struct cli_syntax cli_cmd_instances_syntax = {
     .example = "instances parse.c:120 --limit 10",
-    .usage = "FILE:LINE [--limit N]",
+    .usage = "FILE:LINE|FUNCTION|*ADDRESS [--limit N]",
     .options = options,
     .operands_min = 1,
     .operands_max = 1,
-    .details = "When the line ran: each time that a breakpoint on it would be hit.",
+    .details =
+        "When the line (the function, the instruction) ran: each time that a breakpoint on it\n"
+        "would be hit.",
 };
 
 struct walk {
@@ -98,7 +100,7 @@ int cli_cmd_instances(struct cli_repl *repl, const struct cli_args *args, const 
     (void)format;
     int err = cli_args_number(args, "limit", LIMIT_DEFAULT, &walk.limit);
     if (!err)
-        err = cli_line_pcs(walk.session->model, args->operands[0], &pcs, &pc_count);
+        err = cli_breakpoint_pcs(walk.session, args->operands[0], &pcs, &pc_count);
     if (err)
         return err;
     walk.array = repl->out->json ? json_array() : NULL;

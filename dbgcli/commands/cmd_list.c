@@ -12,7 +12,7 @@
 
 const struct cli_syntax cli_cmd_list_syntax = {
     .example = "list parse_line",
-    .usage = "[FILE:LINE|LINE|FUNCTION]",
+    .usage = "[FILE:LINE|LINE|FUNCTION|*ADDRESS]",
     .operands_max = 1,
     .goes_on = true,
     .details =
@@ -102,6 +102,16 @@ static int fail_without_lines(struct cli_session *session, uint64_t pc, char *te
     free(text);
     free(missing);
     return err;
+}
+
+static int center_on_address(struct cli_session *session, const char *text, uint64_t address)
+{
+    struct wetdbg_line line;
+    if (wetdbg_line_at(session->model, address, &line) != 0 || !line.line)
+        return fail_without_lines(session, address,
+                                  cli_asprintf("'%s' has no line information", text));
+    center(session, line.file, line.line);
+    return 0;
 }
 
 static int center_on_function(struct cli_session *session, const char *name)
@@ -231,13 +241,15 @@ int cli_cmd_list(struct cli_repl *repl, const struct cli_args *args, const char 
 {
     struct cli_session *session = repl->session;
     const char *where = args->operands[0];
-    uint64_t line;
+    uint64_t line, address;
     int result = 0;
     (void)format;
     if (where && is_line(where, &line))
         result = center_on_number(session, line);
     else if (where && is_file_and_line(where))
         result = center_on_line(session, where);
+    else if (where && cli_address_parse(session->model, where, &address))
+        result = center_on_address(session, where, address);
     else if (where)
         result = center_on_function(session, where);
     else if (!session->list_file)

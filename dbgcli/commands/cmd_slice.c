@@ -64,6 +64,8 @@ const struct cli_syntax cli_cmd_slice_syntax = {
         "  FILE:LINE[#K][:VARIABLE]       a variable just before a line ran the K-th time, or\n"
         "                                 all that the line used; without #K, the last time\n"
         "  FUNCTION[#K]                   its K-th call: why it was called, and its arguments\n"
+        "  MODULE+0xOFFSET[#K]            all that an instruction used, by how it is shown:\n"
+        "                                 bc+0x2f1b, main+20\n"
         "  VARIABLE[@TIME]                a variable, member or element as 'print' takes it\n"
         "  *ADDRESS[+LEN][@TIME]          bytes of memory just before TIME; without @TIME, now\n"
         "  $REGISTER[@TIME]               a register, a part ($ah, $xmm3) or a flag ($zf)",

@@ -30,15 +30,17 @@ static const struct cli_option options[] = {
 
 const struct cli_syntax cli_cmd_why_syntax = {
     .example = "why parse.c:120",
-    .usage = "FILE:LINE[#K]|*ADDRESS|TIME [--data|--control|--thin] [--limit N] [--unfold]",
+    .usage =
+        "FILE:LINE[#K]|FUNCTION|*ADDRESS|TIME [--data|--control|--thin] [--limit N] [--unfold]",
     .options = options,
     .operands_min = 1,
     .operands_max = 1,
     .details =
         "Why a line is in the last slice: a shortest chain of dependences from its criterion\n"
         "to the nearest instance of the line, or to the K-th one; of an instruction by its\n"
-        "address, or to what ran at a time. Each hop says when it ran and what the hop above\n"
-        "took from it. Hops that a loop repeats are one row; in JSON all are there.",
+        "address, of a function without lines, or to what ran at a time. Each hop says when it\n"
+        "ran and what the hop above took from it. Hops that a loop repeats are one row; in JSON\n"
+        "all are there.",
 };
 
 /* ---- the line in the slice ---- */
@@ -68,6 +70,19 @@ static int find_line(const struct wetdbg_slice *slice, const char *file, uint32_
         is_found = true;
     }
     return is_found ? 0 : -WETDBG_ERR_NOT_FOUND;
+}
+
+/* Finds the code of a function that has no lines, as the slice's groups name it. */
+static bool find_function(const struct wetdbg_slice *slice, const char *name, size_t *index)
+{
+    size_t count;
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
+    *index = 0;
+    while (*index < count &&
+           (lines[*index].file || (strcmp(lines[*index].function, name) != 0 &&
+                                   strcmp(lines[*index].linkage_name, name) != 0)))
+        ++*index;
+    return *index < count;
 }
 
 static int not_in_slice(const struct cli_session *session, const char *text)
@@ -414,10 +429,14 @@ static int path_to_address(struct cli_session *session, const char *text,
 static int find_path(struct cli_session *session, const char *text, struct wetdbg_slice_path **path)
 {
     wetdbg_time time;
-    if (*text == '*')
-        return path_to_address(session, text, path);
+    uint64_t address;
+    size_t index;
     if (strchr(text, '#'))
         return path_to_instance(session, text, path);
+    if (find_function(session->slice, text, &index))
+        return wetdbg_slice_path_to_line(session->slice, index, path);
+    if (cli_address_parse(session->model, text, &address) || *text == '*')
+        return path_to_address(session, text, path);
     if (strchr(text, ':'))
         return path_to_line(session, text, path);
     int err = cli_time_parse(session, text, &time);

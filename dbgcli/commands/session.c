@@ -188,10 +188,11 @@ int cli_session_print_position(struct cli_session *session)
         cli_thread_print(out, moment->thread);
     }
     fputs(": ", out->stream);
-    if (!place.file)
-        fprintf(out->stream, "0x%016" PRIx64 " in ", place.pc);
-    cli_out_text(out, place.function ? place.function : "?");
-    fputs(" at ", out->stream);
+    if (place.file)
+        cli_out_text(out, place.function ? place.function : "?");
+    else
+        cli_place_print_exact(session, &place);
+    fputs(place.file ? " at " : " in ", out->stream);
     cli_place_print(out, &place);
     putc('\n', out->stream);
     if (place.text) {

@@ -752,9 +752,28 @@ static int evaluate(struct cli_frame_view *view, const char *text, bool types_on
     return err;
 }
 
+/* What is shown for code without lines, "bc+0x2f1b": code there, as a function's name stands for. */
+static int evaluate_shown(struct cli_frame_view *view, const char *text, int code,
+                          struct cli_value *value)
+{
+    static const struct wetdbg_type type = {
+        .kind = WETDBG_TYPE_FUNCTION, .size_bytes = 1, .name = "<text, no debug info>"};
+    char *sentence = cli_strdup(wetdbg_error(code));
+    uint64_t address;
+    bool is_shown = wetdbg_address_named(view->moment->model, text, &address) == 0;
+    if (is_shown)
+        *value = (struct cli_value){.type = type, .is_in_memory = true, .address = address};
+    else
+        wetdbg_fail(code, "%s", sentence);
+    free(sentence);
+    return is_shown ? 0 : code;
+}
+
 int cli_value_evaluate(struct cli_frame_view *view, const char *text, struct cli_value *value)
 {
-    return evaluate(view, text, false, value);
+    int err = evaluate(view, text, false, value);
+    bool may_be_shown = err == -WETDBG_ERR_NOT_FOUND || err == -WETDBG_ERR_USAGE;
+    return may_be_shown && strstr(text, "+0x") ? evaluate_shown(view, text, err, value) : err;
 }
 
 int cli_value_type(struct cli_frame_view *view, const char *text, struct wetdbg_type *type)

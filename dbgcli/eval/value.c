@@ -92,9 +92,19 @@ void cli_address_print(FILE *stream, struct wetdbg_model *model, uint64_t addres
 {
     struct wetdbg_function function;
     struct wetdbg_symbol symbol;
+    struct wetdbg_module module;
+    struct cli_out to = {.stream = stream};
     const char *name = NULL;
     uint64_t start = 0;
-    if (wetdbg_function_at(model, address, &function) == 0) {
+    bool is_function = wetdbg_function_at(model, address, &function) == 0;
+    if (is_function && function.flags & WETDBG_FUNCTION_NAMELESS &&
+        wetdbg_module_get(model, function.module, &module) == 0) {
+        fprintf(stream, "0x%" PRIx64 " <", address);
+        cli_out_text(&to, module.name);
+        fprintf(stream, "+0x%" PRIx64 ">", address - module.bias);
+        return;
+    }
+    if (is_function) {
         name = wetdbg_name_full(model, function.linkage_name);
         start = function.start;
     } else if (wetdbg_symbol_at(model, address, &symbol) == 0) {
@@ -102,10 +112,13 @@ void cli_address_print(FILE *stream, struct wetdbg_model *model, uint64_t addres
         start = symbol.start;
     }
     fprintf(stream, "0x%" PRIx64, address);
-    if (name && address > start)
-        fprintf(stream, " <%s+%" PRIu64 ">", name, address - start);
-    else if (name)
-        fprintf(stream, " <%s>", name);
+    if (!name)
+        return;
+    fputs(" <", stream);
+    cli_out_text(&to, name);
+    if (address > start)
+        fprintf(stream, "+%" PRIu64, address - start);
+    putc('>', stream);
 }
 
 /* Writes a code as UTF-8; how many bytes that takes. */

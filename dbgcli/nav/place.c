@@ -158,7 +158,8 @@ static int function_pcs(struct wetdbg_model *model, const char *name, uint64_t *
     size_t found;
     int result = wetdbg_functions_named(model, name, &functions, &found);
     if (result == -WETDBG_ERR_NOT_FOUND)
-        return wetdbg_fail(result, "no function is called '%s'", name);
+        return wetdbg_fail(result, "no function is called '%s'%s", name,
+                           strchr(name, '.') ? "; a line is FILE:LINE" : "");
     if (result)
         return result;
     *pcs = cli_realloc(NULL, found + 1, sizeof(**pcs));
@@ -175,23 +176,41 @@ static int function_pcs(struct wetdbg_model *model, const char *name, uint64_t *
     return 0;
 }
 
+bool cli_address_parse(struct wetdbg_model *model, const char *text, uint64_t *address)
+{
+    return *text == '*' ? cli_number_parse(text + 1, address) ||
+                              wetdbg_address_named(model, text + 1, address) == 0
+                        : wetdbg_address_named(model, text, address) == 0;
+}
+
 int cli_breakpoint_pcs(struct cli_session *session, const char *text, uint64_t **pcs, size_t *count)
 {
     const char *colon = strrchr(text, ':');
-    if (*text == '*') {
+    uint64_t address;
+    if (cli_address_parse(session->model, text, &address)) {
         *pcs = cli_realloc(NULL, 1, sizeof(**pcs));
+        **pcs = address;
         *count = 1;
-        if (cli_number_parse(text + 1, *pcs))
-            return 0;
-        free(*pcs);
-        return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s': behind '*' comes an address", text);
+        return 0;
     }
-    if (colon && colon > text && colon[-1] != ':')
+    if (*text == '*')
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s': behind '*' comes an address", text);
+    if (colon && (colon == text || colon[-1] != ':'))
         return cli_line_pcs(session->model, text, pcs, count);
     return function_pcs(session->model, text, pcs, count);
 }
 
-/* Parses FILE:LINE[#K]. */
+/* Says how often a place ran, where it did not run so often as somebody thinks. */
+static void fail_instance(int code, const char *where, const char *hash, uint64_t count)
+{
+    if (hash && count)
+        wetdbg_fail(code, "%s has no instance %s: it ran %" PRIu64 " time%s", where, hash, count,
+                    count == 1 ? "" : "s");
+    else
+        wetdbg_fail(code, "%s ran %" PRIu64 " time%s", where, count, count == 1 ? "" : "s");
+}
+
+/* Parses FILE:LINE[#K], FUNCTION[#K], *ADDRESS[#K] and what is shown in place of that. */
 static int parse_instance(struct cli_session *session, const char *text, wetdbg_time *time)
 {
     const char *hash = strrchr(text, '#');
@@ -203,17 +222,17 @@ static int parse_instance(struct cli_session *session, const char *text, wetdbg_
         (!cli_number_parse(digits + is_backwards, &number) || !number || number > INT64_MAX))
         return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s': after '#' comes 1, 2, ... or -1, -2, ...",
                            text);
-    char *line = cli_strndup(text, hash ? (size_t)(hash - text) : strlen(text));
-    int result = cli_line_pcs(session->model, line, &pcs, &pc_count);
+    char *where = cli_strndup(text, hash ? (size_t)(hash - text) : strlen(text));
+    int result = cli_breakpoint_pcs(session, where, &pcs, &pc_count);
     if (!result) {
         result = wetdbg_find_instance(session->wet, pcs, pc_count,
                                       is_backwards ? -(int64_t)number : (int64_t)number, time);
         if (result == -WETDBG_ERR_NOT_FOUND &&
             wetdbg_count_instances(session->wet, pcs, pc_count, &count) == 0)
-            wetdbg_fail(result, "%s ran %" PRIu64 " time%s", line, count, count == 1 ? "" : "s");
+            fail_instance(result, where, hash, count);
         free(pcs);
     }
-    free(line);
+    free(where);
     return result;
 }
 
@@ -234,18 +253,40 @@ static int fail_time(const char *text)
 {
     return wetdbg_fail(-WETDBG_ERR_USAGE,
                        "'%s' is no time: a number, start, end, crash, now, output:OFFSET, "
-                       "FILE:LINE#K or a bookmark",
+                       "FILE:LINE#K, FUNCTION#K or a bookmark",
                        text);
 }
 
-/* Parses a bookmark's name. A word that is none is more likely a misspelt time, unless it nearly is
- * one. */
-static int parse_bookmark(struct cli_session *session, const char *text, wetdbg_time *time)
+static bool is_function(struct cli_session *session, const char *text)
+{
+    uint64_t *pcs;
+    size_t count;
+    bool is_there = function_pcs(session->model, text, &pcs, &count) == 0;
+    if (is_there)
+        free(pcs);
+    return is_there;
+}
+
+/* Parses the name of a bookmark or a function. A word that is none is more likely a misspelt time,
+ * unless it nearly is a bookmark. */
+static int parse_name(struct cli_session *session, const char *text, wetdbg_time *time)
 {
     int result = cli_bookmarks_find(session->bookmarks, text, time);
-    if (result == -WETDBG_ERR_NOT_FOUND && !cli_bookmarks_nearest(session->bookmarks, text))
+    if (result != -WETDBG_ERR_NOT_FOUND)
+        return result;
+    if (is_function(session, text))
+        return parse_instance(session, text, time);
+    if (!cli_bookmarks_nearest(session->bookmarks, text))
         return fail_time(text);
-    return result;
+    return cli_bookmarks_find(session->bookmarks, text, time);
+}
+
+/* Whether a text can only be a place in the code. */
+static bool is_place(struct cli_session *session, const char *text)
+{
+    uint64_t address;
+    return *text == '*' || strchr(text, ':') || (strchr(text, '#') && *text != '#') ||
+           cli_address_parse(session->model, text, &address);
 }
 
 int cli_time_parse(struct cli_session *session, const char *text, wetdbg_time *time)
@@ -260,12 +301,12 @@ int cli_time_parse(struct cli_session *session, const char *text, wetdbg_time *t
         *time = session->time;
     else if (strncmp(text, "output:", 7) == 0)
         return parse_output(session, text, time);
-    else if (strchr(text, ':'))
+    else if (is_place(session, text))
         return parse_instance(session, text, time);
     else if (cli_number_parse(text, time))
         return 0;
     else if (cli_bookmark_is_name(text))
-        return parse_bookmark(session, text, time);
+        return parse_name(session, text, time);
     else
         return fail_time(text);
     return 0;

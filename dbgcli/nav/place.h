@@ -46,13 +46,17 @@ int cli_line_parse(const char *text, char **file, uint32_t *line);
  * -WETDBG_ERR_NOT_FOUND with what there is instead. */
 int cli_line_pcs(struct wetdbg_model *model, const char *text, uint64_t **pcs, size_t *count);
 
-/* cli_line_pcs() for FILE:LINE, FUNCTION (of that name all) or *ADDRESS. */
+/* Reads *ADDRESS, or an address as it is shown, with '*' or without: wetdbg_address_named(). */
+bool cli_address_parse(struct wetdbg_model *model, const char *text, uint64_t *address);
+
+/* cli_line_pcs() for FILE:LINE, FUNCTION (of that name all), or what cli_address_parse() takes. */
 int cli_breakpoint_pcs(struct cli_session *session, const char *text, uint64_t **pcs,
                        size_t *count);
 
 /*
  * Reads a time: TIME, start, end, crash, now, FILE:LINE, FILE:LINE#K (K from 1; from -1 backwards;
- * FILE:LINE is #-1, the last time), or a bookmark. Errors: -WETDBG_ERR_USAGE,
+ * FILE:LINE is #-1, the last time), the same of other places that cli_breakpoint_pcs() takes, or a
+ * bookmark. Errors: -WETDBG_ERR_USAGE,
  * -WETDBG_ERR_NOT_FOUND, those of the wet and of reading bookmarks.
  */
 int cli_time_parse(struct cli_session *session, const char *text, wetdbg_time *time);

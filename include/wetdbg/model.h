@@ -68,12 +68,13 @@ int wetdbg_read_bytes(const struct wetdbg_model *model, uint64_t address, void *
 /* ---- Functions -------------------------------------------------------------------------- */
 
 enum wetdbg_function_flag {
-    WETDBG_FUNCTION_SYMBOL = 1,  /* named by .symtab or .dynsym */
-    WETDBG_FUNCTION_FRAME = 2,   /* bounds from call frame information */
-    WETDBG_FUNCTION_PLT = 4,     /* a stub, "printf@plt" */
-    WETDBG_FUNCTION_IFUNC = 8,   /* resolver of an indirect function */
-    WETDBG_FUNCTION_COLD = 16,   /* a split-off part of another function ("f.cold") */
-    WETDBG_FUNCTION_GUESSED = 32 /* called in the run, or code between known functions */
+    WETDBG_FUNCTION_SYMBOL = 1,   /* named by .symtab or .dynsym */
+    WETDBG_FUNCTION_FRAME = 2,    /* bounds from call frame information */
+    WETDBG_FUNCTION_PLT = 4,      /* a stub, "printf@plt" */
+    WETDBG_FUNCTION_IFUNC = 8,    /* resolver of an indirect function */
+    WETDBG_FUNCTION_COLD = 16,    /* a split-off part of another function ("f.cold") */
+    WETDBG_FUNCTION_GUESSED = 32, /* called in the run, or code between known functions */
+    WETDBG_FUNCTION_NAMELESS = 64 /* goes by where it lies: "bc+0x2bb0" */
 };
 
 struct wetdbg_function {
@@ -107,10 +108,16 @@ int wetdbg_functions_each(struct wetdbg_model *model, const char *regex, wetdbg_
  * parameters, template arguments and enclosing namespaces and classes ("get" and "box::get" for
  * ns::box<int>::get() const); a method of Go without its package. Exact ones first, then by module
  * and address; copies that the compiler specialised count, split-off cold parts do not.
+ * "MODULE+0xOFFSET" is the function that begins there.
  * -WETDBG_ERR_NOT_FOUND if none. `functions` is for the caller to free.
  */
 int wetdbg_functions_named(struct wetdbg_model *model, const char *name,
                            struct wetdbg_function **functions, size_t *count);
+
+/* The address that is shown as "MODULE+0xOFFSET" (from the bias) or "FUNCTION+OFFSET" (inside of
+ * it). -WETDBG_ERR_NOT_FOUND, without a sentence, for other texts and places that are in neither;
+ * -ENOMEM. */
+int wetdbg_address_named(struct wetdbg_model *model, const char *text, uint64_t *address);
 
 /* Where a breakpoint on a function goes, by gdb's rules: past its prologue, which in optimized code
  * is the entry itself. Any address in the function may be given. */

@@ -181,6 +181,8 @@ struct wetdbg_standpoint {
  *   FUNCTION[#K]                  its K-th call, as breakpoints on it count: why it was called (the
  *                                 control edge of its body's first instruction), and its
  *                                 arguments, where debug information says which they are
+ *   MODULE+0xOFFSET[#K], FUNCTION+OFFSET[#K]   all that an instruction used (of one that begins
+ *                                 a function the same as FUNCTION)
  *   *ADDRESS[+LEN][@TIME]         bytes of memory (default 1) just before the instruction at TIME,
  *                                 1 to instructions + 1
  *   $REGISTER[@TIME]              a register, a part of one ("$ah", "$xmm3") or a flag ("$zf") of

@@ -59,10 +59,15 @@ void slc_describe_pc(struct wetdbg *wet, uint64_t pc, char *text, size_t size)
         const char *base = strrchr(line.file, '/');
         snprintf(text, size, "%s:%u%s%s", base ? base + 1 : line.file, line.line,
                  line.function ? " in " : "", line.function ? line.function : "");
-    } else if (wetdbg_function_at(model, pc, &function) == 0) {
-        snprintf(text, size, "%s%s%s", function.name,
-                 wetdbg_module_at(model, pc, &module) ? "" : " in ",
-                 wetdbg_module_at(model, pc, &module) ? "" : module.name);
+    } else if (wetdbg_function_at(model, pc, &function) == 0 &&
+               wetdbg_module_at(model, pc, &module) == 0) {
+        if (function.flags & WETDBG_FUNCTION_NAMELESS)
+            snprintf(text, size, "%s+0x%llx", module.name, (unsigned long long)(pc - module.bias));
+        else if (pc > function.start)
+            snprintf(text, size, "%s+%llu in %s", function.name,
+                     (unsigned long long)(pc - function.start), module.name);
+        else
+            snprintf(text, size, "%s in %s", function.name, module.name);
     } else {
         snprintf(text, size, "0x%llx", (unsigned long long)pc);
     }

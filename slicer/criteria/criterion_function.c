@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * FUNCTION[#K]: a call of a function. The instance is the first instruction of its body, where a
+ * FUNCTION[#K]: a call of a function; MODULE+0xOFFSET[#K], FUNCTION+OFFSET[#K]: an instruction that
+ * begins none, and all that it used. The instance is the first instruction of its body, where a
  * breakpoint on it would stop: there unoptimised code has put the arguments where the debug
  * information says they are, and the instruction depends on nothing but the call.
  */
@@ -21,6 +22,7 @@ struct call {
     int64_t instance;
     uint64_t *pcs;
     size_t pc_count;
+    bool is_instruction;
 };
 
 static int parse_name(struct call *call)
@@ -37,13 +39,11 @@ static int parse_name(struct call *call)
     return call->name ? 0 : -ENOMEM;
 }
 
-/* Where breakpoints on all functions of that name would be. Stubs that only jump on are none. */
-static int find_bodies(struct call *call)
+/* An instruction inside of a function. */
+static int find_instruction(struct call *call)
 {
-    struct wetdbg_model *model = wetdbg_get_model(call->criterion->wet);
-    struct wetdbg_function *functions;
-    size_t count;
-    int err = wetdbg_functions_named(model, call->name, &functions, &count);
+    uint64_t address;
+    int err = wetdbg_address_named(wetdbg_get_model(call->criterion->wet), call->name, &address);
 
     if (err == -WETDBG_ERR_NOT_FOUND)
         return wetdbg_fail(
@@ -53,6 +53,24 @@ static int find_bodies(struct call *call)
             "FILE:LINE[#K][:VARIABLE], "
             "*ADDRESS[+LEN][@TIME] or $REGISTER[@TIME]",
             call->name);
+    call->pcs = err ? NULL : malloc(sizeof(*call->pcs));
+    if (!call->pcs)
+        return err ? err : -ENOMEM;
+    call->pcs[call->pc_count++] = address;
+    call->is_instruction = true;
+    return 0;
+}
+
+/* Where breakpoints on all functions of that name would be. Stubs that only jump on are none. */
+static int find_bodies(struct call *call)
+{
+    struct wetdbg_model *model = wetdbg_get_model(call->criterion->wet);
+    struct wetdbg_function *functions;
+    size_t count;
+    int err = wetdbg_functions_named(model, call->name, &functions, &count);
+
+    if (err == -WETDBG_ERR_NOT_FOUND)
+        return find_instruction(call);
     if (err)
         return err;
     call->pcs = malloc((count + 1) * sizeof(*call->pcs));
@@ -84,6 +102,13 @@ static int find_time(struct call *call, wetdbg_time *time)
     err = call->pc_count ? wetdbg_count_instances(wet, call->pcs, call->pc_count, &count) : 0;
     if (err)
         return err;
+    if (call->is_instruction && count == 0)
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no instruction at %s ran", call->name);
+    if (call->is_instruction)
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                           "%s has no instance #%lld: it ran %llu time%s in all", call->name,
+                           (long long)call->instance, (unsigned long long)count,
+                           count == 1 ? "" : "s");
     if (count == 0)
         return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
                            "%s was never called (or only where it is inlined)", call->name);
@@ -168,6 +193,27 @@ static void describe(const struct arguments *arguments, wetdbg_time time)
              with);
 }
 
+/* ---- all of it ---- */
+
+static int add_instruction(struct call *call, wetdbg_time time)
+{
+    struct wetdbg_criterion *criterion = call->criterion;
+    struct slc_seed *seed;
+    struct wetdbg_state *state;
+    int err = slc_criterion_stand(criterion, time, &seed, &state);
+
+    if (err)
+        return err;
+    seed->uses = SLC_USES_ALL;
+    wetdbg_state_close(state);
+    snprintf(criterion->description, sizeof(criterion->description),
+             "all that %s uses at time %llu", call->name, (unsigned long long)time);
+    snprintf(criterion->source, sizeof(criterion->source), "what %s did at time %llu", call->name,
+             (unsigned long long)time);
+    criterion->info.source = criterion->source;
+    return 0;
+}
+
 int slc_parse_function(struct wetdbg_criterion *criterion)
 {
     struct call call = {.criterion = criterion};
@@ -179,9 +225,11 @@ int slc_parse_function(struct wetdbg_criterion *criterion)
         err = find_bodies(&call);
     if (!err)
         err = find_time(&call, &time);
-    if (!err)
+    if (!err && call.is_instruction)
+        err = add_instruction(&call, time);
+    else if (!err)
         err = add_arguments(&arguments, time);
-    if (!err)
+    if (!err && !call.is_instruction)
         describe(&arguments, time);
     free(call.name);
     free(call.pcs);

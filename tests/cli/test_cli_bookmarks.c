@@ -80,7 +80,8 @@ static void bookmark_errors_say_what_to_do(void **state)
     expect(f, "bookmark overrun 9", 0, "overrun is time 9: main at main.c:10\n");
     expect(f, "goto overun", 1, "no bookmark is called 'overun'; did you mean 'overrun'?\n");
     expect(f, "goto else", 2,
-           "'else' is no time: a number, start, end, crash, now, output:OFFSET, FILE:LINE#K or a "
+           "'else' is no time: a number, start, end, crash, now, output:OFFSET, FILE:LINE#K, "
+           "FUNCTION#K or a "
            "bookmark\n");
     expect(f, "bookmark --delete nobody", 1, "no bookmark is called 'nobody'\n");
     expect(f, "bookmark a -d b", 2, "bookmark: --delete NAME takes nothing else ('a')\n");

@@ -86,7 +86,8 @@ static void origin_shows_each_hop_and_how_chains_end(void **state)
          "$REGISTER[@TIME]|output:... [--limit N]\n"},
         {"origin nothing", 1, "no variable 'nothing' is visible here\n"},
         {"origin crash@", 2,
-         "'' is no time: a number, start, end, crash, now, output:OFFSET, FILE:LINE#K or a "
+         "'' is no time: a number, start, end, crash, now, output:OFFSET, FILE:LINE#K, FUNCTION#K "
+         "or a "
          "bookmark\n"},
     };
     check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
@@ -141,12 +142,13 @@ static void goto_understands_each_form_of_time(void **state)
         {"goto end", 0, "time 1001: helper at util.c:30\n30\treturn *p;?[31m\n"},
         {"goto 0", 1, "time 0 is outside the run (1 to 1001)\n"},
         {"goto 1002", 1, "time 1002 is outside the run (1 to 1001)\n"},
-        {"goto main.c:12#125", 1, "main.c:12 ran 124 times\n"},
+        {"goto main.c:12#125", 1, "main.c:12 has no instance #125: it ran 124 times\n"},
         {"goto main.c:12#0", 2, "'main.c:12#0': after '#' comes 1, 2, ... or -1, -2, ...\n"},
         {"goto main.c:99", 1, "no code at main.c:99; nearest: main.c:10\n"},
         {"goto other.c:1", 1, "no module knows a source file 'other.c'\n"},
         {"goto soon", 2,
-         "'soon' is no time: a number, start, end, crash, now, output:OFFSET, FILE:LINE#K or a "
+         "'soon' is no time: a number, start, end, crash, now, output:OFFSET, FILE:LINE#K, "
+         "FUNCTION#K or a "
          "bookmark\n"},
         {"goto :5", 2, "':5' is not of the form FILE:LINE\n"},
     };
@@ -293,7 +295,7 @@ static void instances_and_output_can_be_limited(void **state)
          "#1        time 2              0x1010 main\n"
          "#2        time 10             0x1010 main\n"
          "(122 more; --limit 0 shows all)\n"},
-        {"instances main.c", 2, "'main.c' is not of the form FILE:LINE\n"},
+        {"instances main.c", 1, "no function is called 'main.c'; a line is FILE:LINE\n"},
         {"output", 0,
          "time 100                 0+6      \"hello\\n\"\n"
          "time 200                 6+6      \"hello\\n\"\n"},

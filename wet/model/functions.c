@@ -291,9 +291,11 @@ static int name_entries(struct mdl_mod *mod, struct mdl_functions *functions)
     for (size_t i = 0; i < functions->count; i++) {
         struct mdl_function_entry *entry = &functions->entries[i];
 
-        if (!entry->name)
-            entry->name = mdl_strings_format(&mod->model->strings, "%s+0x%llx", mod->info.name,
-                                             (unsigned long long)(entry->start - mod->info.bias));
+        if (entry->name)
+            continue;
+        entry->flags |= WETDBG_FUNCTION_NAMELESS;
+        entry->name = mdl_strings_format(&mod->model->strings, "%s+0x%llx", mod->info.name,
+                                         (unsigned long long)(entry->start - mod->info.bias));
         if (!entry->name)
             return -ENOMEM;
     }

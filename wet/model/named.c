@@ -119,8 +119,7 @@ static int add_loose(struct search *search, struct mdl_mod *mod)
     return result;
 }
 
-int wetdbg_functions_named(struct wetdbg_model *model, const char *name,
-                           struct wetdbg_function **functions, size_t *count)
+static int search_named(struct wetdbg_model *model, const char *name, struct search *found)
 {
     struct search search = {0};
     int result = mdl_name_pattern_init(&search.pattern, name);
@@ -130,6 +129,95 @@ int wetdbg_functions_named(struct wetdbg_model *model, const char *name,
     for (size_t i = 0; result == 0 && i < model->mod_count; i++)
         result = add_loose(&search, model->mods[i]);
     mdl_name_pattern_fini(&search.pattern);
+    if (result < 0)
+        free(search.functions);
+    else
+        *found = search;
+    return result;
+}
+
+/* The offset behind the last '+' of a text. */
+static bool read_offset(const char *plus, uint64_t *offset)
+{
+    char *end;
+
+    if (!plus || plus[1] < '0' || plus[1] > '9')
+        return false;
+    errno = 0;
+    *offset = strtoull(plus + 1, &end, 0);
+    return !errno && !*end;
+}
+
+static bool find_in_module(const struct wetdbg_model *model, const char *text, size_t length,
+                           uint64_t offset, uint64_t *address)
+{
+    for (size_t i = 0; i < model->mod_count; i++) {
+        const struct wetdbg_module *info = &model->mods[i]->info;
+        if (strncmp(info->name, text, length) != 0 || info->name[length])
+            continue;
+        *address = info->bias + offset;
+        if (*address >= info->start && *address < info->end)
+            return true;
+    }
+    return false;
+}
+
+/* In the first function of that name: 0, -WETDBG_ERR_NOT_FOUND, -ENOMEM. */
+static int find_in_function(struct wetdbg_model *model, const char *text, size_t length,
+                            uint64_t offset, uint64_t *address)
+{
+    struct search search = {0};
+    char *name = strndup(text, length);
+    int result = name ? search_named(model, name, &search) : -ENOMEM;
+    bool is_there =
+        !result && search.count && offset < search.functions[0].end - search.functions[0].start;
+
+    if (is_there)
+        *address = search.functions[0].start + offset;
+    free(search.functions);
+    free(name);
+    return result < 0 || is_there ? result : wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
+}
+
+int wetdbg_address_named(struct wetdbg_model *model, const char *text, uint64_t *address)
+{
+    const char *plus = strrchr(text, '+');
+    uint64_t offset;
+
+    if (plus == text || !read_offset(plus, &offset))
+        return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
+    size_t length = (size_t)(plus - text);
+    if (plus[1] == '0' && find_in_module(model, text, length, offset, address))
+        return 0;
+    return find_in_function(model, text, length, offset, address);
+}
+
+/* A function without a name goes by where it begins. */
+static int add_nameless(struct search *search, struct wetdbg_model *model, const char *text)
+{
+    struct wetdbg_function function;
+    uint64_t address;
+    int result = wetdbg_address_named(model, text, &address);
+
+    if (result)
+        return result == -WETDBG_ERR_NOT_FOUND ? 0 : result;
+    if (wetdbg_function_at(model, address, &function) != 0 || function.start != address)
+        return 0;
+    search->functions = malloc(sizeof(*search->functions));
+    if (!search->functions)
+        return -ENOMEM;
+    search->functions[search->count++] = function;
+    return 0;
+}
+
+int wetdbg_functions_named(struct wetdbg_model *model, const char *name,
+                           struct wetdbg_function **functions, size_t *count)
+{
+    struct search search = {0};
+    int result = search_named(model, name, &search);
+
+    if (result == 0 && search.count == 0)
+        result = add_nameless(&search, model, name);
     if (result == 0 && search.count == 0)
         result = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no function named \"%s\"", name);
     if (result < 0) {
