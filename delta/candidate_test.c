@@ -46,7 +46,8 @@ static const char *why_never(const struct dlt_tester *tester)
     if (plan->options->memory_bytes || plan->options->disk_bytes)
         return "limits of memory and disk are those of real runs";
     if (plan->way != DLT_WAY_STDIN && plan->way != DLT_WAY_WORD)
-        return "what changes is neither standard input nor a file";
+        return "live runs are given other standard input or another file, and here what changes is "
+               "neither: arguments, variables, or a directory";
     return NULL;
 }
 
@@ -204,6 +205,8 @@ static int live_finish(struct dlt_tester *tester, unsigned slot, enum wetdbg_del
         tester->live_resolved += answer.is_resolved;
     }
     test->is_unresolved = !answer.is_resolved;
+    if (!answer.is_resolved && !tester->unresolved++)
+        memcpy(tester->unresolved_because, answer.reason, sizeof(tester->unresolved_because));
     test->is_compared = test->is_compared && answer.is_resolved;
     if (answer.is_resolved) {
         test->live_outcome = *outcome = dlt_judge(tester->reference, &answer.report);
@@ -272,6 +275,9 @@ static int live_replace(struct dlt_tester *tester)
         }
         test->is_compared = false;
         test->is_unresolved = true;
+        if (tester->live && !tester->unresolved++)
+            snprintf(tester->unresolved_because, sizeof(tester->unresolved_because),
+                     "it did not end within %.3g s", tester->plan->timeout_s);
         err = real_start(tester, i);
     }
     return err;

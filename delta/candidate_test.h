@@ -44,7 +44,9 @@ struct dlt_tester {
     struct dlt_candidate_test slots[WETDBG_DELTA_JOBS_MAX];
     struct dlt_live *live;
     bool is_checked, is_given_up;
-    char reason[320]; /* why there are no live runs (any more), or "" */
+    uint64_t unresolved; /* live runs that could not tell, and were followed by real ones */
+    char unresolved_because[256]; /* the first of them */
+    char reason[320];             /* why there are no live runs (any more), or "" */
     double begin_s;
     unsigned compared; /* candidates that were tested in both ways */
     /* What real runs took, but for those behind a live one that was not resolved; and what live

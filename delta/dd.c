@@ -548,6 +548,9 @@ int dlt_dd(const struct wetdbg_dd_options *options, const struct dlt_live_engine
     result->tests = search->tests + search->tester.tests;
     result->live = search->tester.live_tests;
     snprintf(result->not_live, sizeof(result->not_live), "%s", search->tester.reason);
+    result->unresolved = search->tester.unresolved;
+    memcpy(result->unresolved_because, search->tester.unresolved_because,
+           sizeof(result->unresolved_because));
     result->seconds = wd_seconds() - begin;
     wetdbg_delta_result_fini(&found);
     search->is_settled = err != -WETDBG_ERR_INTERRUPTED;

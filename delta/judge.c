@@ -107,9 +107,7 @@ bool dlt_is_failure(const struct dlt_plan *plan, const struct dlt_report *report
 
 static void byte_describe(int byte, char *text, size_t size)
 {
-    if (byte < 0)
-        snprintf(text, size, "the end");
-    else if (byte == '\n')
+    if (byte == '\n')
         snprintf(text, size, "'\\n'");
     else if (isprint(byte) && byte < 0x80)
         snprintf(text, size, "'%c'", byte);
@@ -120,7 +118,7 @@ static void byte_describe(int byte, char *text, size_t size)
 void dlt_failure_describe(const struct dlt_plan *plan, const struct dlt_report *report, char *text,
                           size_t size)
 {
-    char is[16], wanted[16];
+    char is[16] = "", wanted[16];
     uint64_t offset = report->wrong_offset;
     int number = signal_of(report);
     switch (plan->options->oracle) {
@@ -133,11 +131,19 @@ void dlt_failure_describe(const struct dlt_plan *plan, const struct dlt_report *
             snprintf(text, size, "SIG%s", sigabbrev_np(number));
         break;
     case WETDBG_DD_EXPECT:
-        byte_describe(report->wrong_byte, is, sizeof(is));
-        byte_describe(offset < plan->expected.size ? plan->expected.data[offset] : -1, wanted,
+        if (report->wrong_byte >= 0)
+            byte_describe(report->wrong_byte, is, sizeof(is));
+        byte_describe(offset < plan->expected.size ? plan->expected.data[offset] : 0, wanted,
                       sizeof(wanted));
-        snprintf(text, size, "byte %" PRIu64 " of the output is %s in place of %s", offset, is,
-                 wanted);
+        if (report->wrong_byte < 0)
+            snprintf(text, size, "the output ends before byte %" PRIu64 ", which should be %s",
+                     offset, wanted);
+        else if (offset >= plan->expected.size)
+            snprintf(text, size, "byte %" PRIu64 " of the output is %s, where it should have ended",
+                     offset, is);
+        else
+            snprintf(text, size, "byte %" PRIu64 " of the output is %s in place of %s", offset, is,
+                     wanted);
         break;
     case WETDBG_DD_COMMAND:
         snprintf(text, size, "the oracle says so");

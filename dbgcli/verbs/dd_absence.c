@@ -173,11 +173,14 @@ void cli_dd_absence_print(const struct cli_dd_absence *absence, struct cli_dd_ca
     if (absence->has_parting) {
         cli_place_of_pc(&fail->session, absence->parting.pc, &place);
         fputs("the runs part at ", out->stream);
-        cli_place_print(out, &place);
-        fprintf(out->stream, " (time %" PRIu64 ", in the passing run %" PRIu64 ")%s  | ",
+        cli_place_print_exact(&fail->session, &place);
+        fprintf(out->stream, " (time %" PRIu64 ", in the passing run %" PRIu64 ")%s",
                 absence->parting.time, absence->parting.other_time,
                 absence->parting.is_cause ? "" : ", but not because of that");
-        cli_out_text(out, place.text);
+        if (place.text) {
+            fputs("  | ", out->stream);
+            cli_out_text(out, place.text);
+        }
         putc('\n', out->stream);
     }
     if (absence->decision)

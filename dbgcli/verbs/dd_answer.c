@@ -82,6 +82,14 @@ static void print_head(struct cli_out *out, const struct wetdbg_dd_options *how,
     putc('\n', out->stream);
     if (found->resumed)
         fprintf(out->stream, "%" PRIu64 " tests were known from before\n", found->resumed);
+    if (found->unresolved)
+        fprintf(out->stream,
+                "%" PRIu64 " of the real run%s since a live one could not tell, the first: ",
+                found->unresolved, found->unresolved == 1 ? " was made" : "s were made");
+    if (found->unresolved) {
+        cli_out_text(out, found->unresolved_because);
+        putc('\n', out->stream);
+    }
     if (found->not_live[0] && (found->live || how->runs == WETDBG_DD_RUNS_LIVE)) {
         fputs(found->live ? "live runs ended: " : "no live runs: ", out->stream);
         cli_out_text(out, found->not_live);
@@ -118,6 +126,23 @@ static void print_bytes(struct cli_out *out, const uint8_t *bytes, uint64_t size
     cli_out_quoted(out, bytes + size - PIECE_BYTES / 2, PIECE_BYTES / 2);
 }
 
+/* Where only something is missing: what stands around it. */
+static void print_gap(struct cli_out *out, const struct wetdbg_dd_result *found,
+                      const struct wetdbg_dd_piece *piece, uint64_t before, uint64_t after)
+{
+    const uint8_t *at = found->fail.data + piece->fail_offset;
+    static const char *const where[] = {"in the empty input", "behind \"", "before \"",
+                                        "between \""};
+    fputs(where[(before > 0) + 2 * (after > 0)], out->stream);
+    print_bytes(out, at - before, before);
+    fputs(before && after ? "\" and \"" : "", out->stream);
+    print_bytes(out, at, after);
+    fputs(before || after ? "\"" : "", out->stream);
+    fputs(": \"", out->stream);
+    print_bytes(out, found->pass.data + piece->pass_offset, piece->missing);
+    fputs("\" there passes", out->stream);
+}
+
 /* A piece in what stands around it in the minimal failing input. */
 static void print_in_context(struct cli_out *out, const struct wetdbg_dd_result *found,
                              const struct wetdbg_dd_piece *piece)
@@ -126,6 +151,10 @@ static void print_in_context(struct cli_out *out, const struct wetdbg_dd_result 
     uint64_t before = at < CONTEXT_BYTES ? at : CONTEXT_BYTES;
     uint64_t after =
         found->fail.size - end < CONTEXT_BYTES ? found->fail.size - end : CONTEXT_BYTES;
+    if (!piece->length) {
+        print_gap(out, found, piece, before, after);
+        return;
+    }
     fputs(before < at ? "..." : "", out->stream);
     print_bytes(out, found->fail.data + at - before, before);
     fprintf(out->stream, "%s[", cli_out_style(out, CLI_STYLE_BOLD));
@@ -300,6 +329,9 @@ json_t *cli_dd_json(const struct wetdbg_dd_options *how, const struct wetdbg_dd_
     cli_json_set(object, "live", cli_json_count(found->live));
     cli_json_set(object, "not_live",
                  found->not_live[0] ? cli_json_text(found->not_live) : json_null());
+    cli_json_set(object, "unresolved_live", cli_json_count(found->unresolved));
+    cli_json_set(object, "unresolved_because",
+                 found->unresolved ? cli_json_text(found->unresolved_because) : json_null());
     cli_json_set(object, "recalled", cli_json_count(found->recalled));
     cli_json_set(object, "resumed", cli_json_count(found->resumed));
     cli_json_set(object, "seconds", json_real(found->seconds));

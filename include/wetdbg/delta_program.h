@@ -112,11 +112,13 @@ struct wetdbg_dd_piece {
 };
 
 struct wetdbg_dd_result {
-    uint64_t tests;     /* runs of the program, with those that ask a second time */
-    uint64_t live;      /* those of them that were live */
-    char not_live[320]; /* why there were none, or no more from some test on; "" */
-    uint64_t recalled;  /* candidates whose outcome was known, also from a journal */
-    uint64_t resumed;   /* tests that a journal knew at the beginning */
+    uint64_t tests;               /* runs of the program, with those that ask a second time */
+    uint64_t live;                /* those of them that were live */
+    char not_live[320];           /* why there were none, or no more from some test on; "" */
+    uint64_t unresolved;          /* real runs that were made since a live one could not tell */
+    char unresolved_because[256]; /* why the first of these could not */
+    uint64_t recalled;            /* candidates whose outcome was known, also from a journal */
+    uint64_t resumed;             /* tests that a journal knew at the beginning */
     double seconds;
     /* The two minimal inputs. Words, variables and names of files end with a zero byte each. */
     struct wetdbg_dd_bytes pass, fail;

@@ -151,6 +151,7 @@ def test_replacements(dd):
     dd.equal((piece["offset"], piece["length"], base64.b64decode(piece["missing"])), (16, 0, b"unlock\n"), "what is missing")
     run = dd.run("--fail", bad, "--pass", good, "--unit", "line", "--oracle", 'grep -q unlock "$WETDBG_INPUT"')
     dd.bench.check("7 bytes that are missing make the difference" in run.out, "the absence is not said", run)
+    dd.bench.check("[]" not in run.out and ' there passes' in run.out, "where it is missing", run)
 
 
 def test_expect(dd):
@@ -161,6 +162,10 @@ def test_expect(dd):
     found = dd.json("--fail", fail, "--expect", expected, "--", program)
     dd.equal((found["fail"], found["output_offset"]), (b"7\n", 4), "the input and the byte")
     dd.equal(found["failure"], "byte 4 of the output is 'b' in place of 's'", "the failure")
+    for wrong, right, sentence in (("ab", "abc", "the output ends before byte 2, which should be 'c'"),
+                                   ("abc", "ab", "byte 2 of the output is 'c', where it should have ended")):
+        found = dd.json("--fail", dd.file("short", wrong), "--expect", dd.file("right", right), "--", "cat")
+        dd.equal(found["failure"], sentence, "the failure")
     dd.says("its output is all that was expected", "--fail", dd.file("right", "1\n"), "--expect", expected, "--", program)
 
 
@@ -509,9 +514,10 @@ def test_chop_killed(dd):
 def both_ways(dd, *words):
     """The same search by real runs and by live ones: what they found has to be the same, but for counts and times."""
     found = [dd.json("--restart", "--timeout", "20", "--runs", how, *words) for how in ("real", "live")]
-    real, live = [{name: one.pop(name) for name in ("live", "not_live", "seconds", "tests", "recalled")} for one in found]
+    real, live = [{name: one.pop(name) for name in ("live", "not_live", "unresolved_live", "unresolved_because", "seconds", "tests", "recalled")} for one in found]
     dd.equal(found[1], found[0], f"what live runs of {words[-3:]} found")
-    dd.equal(real["live"], 0, "live runs among real ones")
+    dd.equal((real["live"], real["unresolved_live"]), (0, 0), "live runs among real ones")
+    dd.equal(live["unresolved_because"] is None, live["unresolved_live"] == 0, "why live runs could not tell")
     if "1" in words:  # with one job the questions are the same
         dd.equal(live["tests"], real["tests"], f"how many tests {words[-3:]} took")
         dd.equal(live["recalled"], real["recalled"], f"how many outcomes {words[-3:]} knew")
@@ -536,6 +542,10 @@ def test_live(dd):
     tests, live, reason = both_ways(dd, "--fail", some, "--crash", "--jobs", "1", "--", onward)
     ours = 4 + 4 + 1  # both ends twice, candidates that are tested in both ways, the confirmation
     dd.bench.check(live and tests - live > ours and not reason, f"{live} of {tests} are live, none was unresolved: {reason}")
+    run = dd.run("--restart", "--runs", "live", "--fail", some, "--crash", "--jobs", "1", "--", onward)
+    dd.bench.check("since a live one could not tell, the first: clone: " in run.out, "why a real run was made", run)
+    run = dd.run("--restart", "--runs", "live", "--unit", "argv", "--any-crash", "--", "/bin/sh", "-c", "kill -SEGV $$", "x")
+    dd.bench.check("no live runs: live runs are given other standard input" in run.out, "why there are none", run)
     overflow = dd.file("o", "a" * 1100)
     tests, live, reason = both_ways(dd, "--fail", overflow, "--crash", "--", f"{dd.programs}/overflow")
     dd.bench.check(not reason, f"{live} of {tests} are live: {reason}")
