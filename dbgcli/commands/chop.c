@@ -134,8 +134,8 @@ const char *cli_chop_why_empty(const struct cli_chop *chop)
         return "no dependence that is known leads from the source to the target, and what some "
                "system calls read is not known; see 'slice backward' of the target";
     return "no dependence leads from the source to the target: perhaps what did not run is to "
-           "blame, of which a run shows nothing; see the branches that led to it with 'decisions' "
-           "and the target's 'slice backward'";
+           "blame, of which a run shows nothing; 'slice backward' of the target with --implicit "
+           "tries decisions the other way to find it, 'decisions' has those that led there";
 }
 
 static void print_head(const struct cli_chop *chop, const struct wetdbg_slice *slice)

@@ -98,6 +98,10 @@ int cli_switching_run(struct cli_session *session, const char *wet_path,
 /* Prints findings and an end; the exit status, or a negative error. */
 int cli_switching_answer(struct cli_switching *self);
 
+/* " at time 1234, the 2nd of its 3 times": which instances of a predicate a switch concerns; to be
+ * freed. */
+char *cli_switching_when(const struct wetdbg_candidate *switched, uint64_t instances);
+
 /* How many candidates the order has not come to. */
 uint64_t cli_switching_left(const struct cli_switching *self,
                             const struct wetdbg_search_progress *progress);

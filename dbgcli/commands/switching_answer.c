@@ -267,35 +267,78 @@ static int show_slice(struct cli_switching *self, const struct wetdbg_candidate 
     return err;
 }
 
+/* Where a table's jump goes then: by line, and by address too where the line alone does not tell. */
+static void print_way(const struct cli_switching *self, uint64_t to)
+{
+    struct cli_out *out = self->session->out;
+    struct wetdbg_line_location *locations = NULL;
+    struct wetdbg_line line;
+    size_t count = 0;
+    bool has_line = wetdbg_line_at(self->session->model, to, &line) == 0 && line.line;
+
+    fputs(" to ", out->stream);
+    if (has_line) {
+        fprintf(out->stream, "line %" PRIu32, line.line);
+        if (wetdbg_line_locations(self->session->model, line.file, line.line, &locations, &count))
+            count = 0;
+        free(locations);
+        if (count == 1 && line.start == to)
+            return;
+        fputs(", ", out->stream);
+    }
+    cli_address_print(out->stream, self->session->model, to);
+}
+
+static const char *ordinal_end(uint64_t number)
+{
+    static const char *const ends[] = {"th", "st", "nd", "rd"};
+    bool is_teen = number / 10 % 10 == 1;
+
+    return number % 10 > 3 || is_teen ? ends[0] : ends[number % 10];
+}
+
+char *cli_switching_when(const struct wetdbg_candidate *switched, uint64_t instances)
+{
+    uint64_t k = switched->instance, time = switched->time;
+
+    if (switched->extent == WETDBG_EXTENT_ALL)
+        return instances == 1 ? cli_strdup(", the only time")
+                              : cli_asprintf(", each of its %" PRIu64 " times", instances);
+    if (instances == 1)
+        return cli_asprintf(" at time %" PRIu64 ", the only time", time);
+    if (switched->extent == WETDBG_EXTENT_ONWARD)
+        return cli_asprintf(" from time %" PRIu64 " on, the %" PRIu64 "%s of its %" PRIu64 " times",
+                            time, k, ordinal_end(k), instances);
+    if (k == instances)
+        return cli_asprintf(" at time %" PRIu64 ", the last of its %" PRIu64 " times", time, k);
+    return cli_asprintf(" at time %" PRIu64 ", the %" PRIu64 "%s of its %" PRIu64 " times", time, k,
+                        ordinal_end(k), instances);
+}
+
 static void print_switched(const struct cli_switching *self,
                            const struct wetdbg_candidate *switched)
 {
     const struct wetdbg_predicate *predicate = predicate_of(self, switched);
     struct cli_out *out = self->session->out;
-    struct wetdbg_line there;
 
     if (predicate->file) {
         cli_out_text(out, cli_base_name(predicate->file));
         fprintf(out->stream, ":%" PRIu32, predicate->line);
     } else {
-        fprintf(out->stream, "%#" PRIx64, switched->pc);
+        cli_address_print(out->stream, self->session->model, switched->pc);
     }
-    if (predicate->function) {
+    if (predicate->function && predicate->file) {
         fputs(" in ", out->stream);
         cli_out_text(out, predicate->function);
     }
     fprintf(out->stream, ", the %s",
             switched->is_expression ? "whole expression"
                                     : wetdbg_predicate_kind_name(predicate->kind));
-    if (predicate->kind == WETDBG_PREDICATE_TABLE &&
-        !wetdbg_line_at(self->session->model, switched->to, &there))
-        fprintf(out->stream, " to line %" PRIu32, there.line);
-    if (switched->extent == WETDBG_EXTENT_ALL)
-        fprintf(out->stream, ", each of %" PRIu64 " times", predicate->instances);
-    else
-        fprintf(out->stream, " at time %" PRIu64 ", %s%" PRIu64 " of %" PRIu64 " times",
-                switched->time, switched->extent == WETDBG_EXTENT_ONWARD ? "from " : "",
-                switched->instance, predicate->instances);
+    if (predicate->kind == WETDBG_PREDICATE_TABLE)
+        print_way(self, switched->to);
+    char *when = cli_switching_when(switched, predicate->instances);
+    fputs(when, out->stream);
+    free(when);
 }
 
 static int print_finding(struct cli_switching *self, const struct wetdbg_finding *finding,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dbgcli/alloc.h"
@@ -93,12 +94,39 @@ bool cli_recorded_run_is_there(char **operands)
     return true;
 }
 
-int cli_recorded_run_find(char **operands, const char *input, char **path, bool *is_trusted)
+/* A run that is there, and not a program with arguments. */
+static bool is_run(const char *name)
+{
+    struct stat status;
+    char *directory;
+
+    if (is_wet(name))
+        return true;
+    if (stat(name, &status) == 0 && S_ISREG(status.st_mode))
+        return false;
+    if (wetdbg_recording_find(name, &directory) != 0)
+        return false;
+    free(directory);
+    return true;
+}
+
+static int fail_behind(const char *verb, const char *name, const char *word)
+{
+    return wetdbg_fail(-WETDBG_ERR_USAGE,
+                       *word == '-' ? "%s: '%s' stands behind '%s': options come before TRACE"
+                                    : "%s: unexpected argument '%s' behind the run '%s'",
+                       verb, word, name);
+}
+
+int cli_recorded_run_find(const char *verb, char **operands, const char *input, char **path,
+                          bool *is_trusted)
 {
     char *directory;
     bool is_alone = operands[0] && !operands[1];
 
     *is_trusted = false;
+    if (!is_alone && operands[0] && is_run(operands[0]))
+        return fail_behind(verb, operands[0], operands[1]);
     if (is_alone && is_wet(operands[0])) {
         *path = cli_strdup(operands[0]);
         return 0;

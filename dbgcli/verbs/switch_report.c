@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/commands/switching.h"
 #include <wetdbg/errors.h>
 
 /* ---- which test ---- */
@@ -68,12 +69,12 @@ static char *describe(const struct cli_report_row *row)
     char *place = predicate->file
                       ? cli_asprintf("%s:%" PRIu32, base_name(predicate->file), predicate->line)
                       : cli_asprintf("%#" PRIx64, switched->pc);
-    char *text = cli_asprintf(
-        "%s%s%s, the %s at time %" PRIu64 ", %" PRIu64 " of %" PRIu64 " times", place,
-        predicate->function ? " in " : "", predicate->function ? predicate->function : "",
-        wetdbg_predicate_kind_name(predicate->kind), switched->time, switched->instance,
-        predicate->instances);
+    char *when = cli_switching_when(switched, predicate->instances);
+    char *text = cli_asprintf("%s%s%s, the %s%s", place, predicate->function ? " in " : "",
+                              predicate->function ? predicate->function : "",
+                              wetdbg_predicate_kind_name(predicate->kind), when);
 
+    free(when);
     free(place);
     return text;
 }

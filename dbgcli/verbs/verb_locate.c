@@ -170,7 +170,7 @@ static int find_passing(const struct cli_args *args, const char *name, char **pa
     if (access(name, F_OK) && !cli_recorded_run_is_there((char **)operand))
         return wetdbg_fail_errno("--pass=%s", name);
     if (cli_recorded_run_is_there((char **)operand))
-        return cli_recorded_run_find((char **)operand, NULL, path, is_trusted);
+        return cli_recorded_run_find("locate", (char **)operand, NULL, path, is_trusted);
     *is_trusted = true;
     if (cli_harness_is_asked(args) || cli_recorded_run_is_there(args->operands))
         return wetdbg_fail(-WETDBG_ERR_USAGE,
@@ -221,7 +221,7 @@ static int find_run(const struct cli_args *args, struct cli_harness **harness, c
     if (cli_harness_is_asked(args))
         return find_test(args, harness, path);
     if (!fail)
-        return cli_recorded_run_find(args->operands, NULL, path, is_trusted);
+        return cli_recorded_run_find(args->name, args->operands, NULL, path, is_trusted);
     if (cli_recorded_run_is_there(args->operands))
         return wetdbg_fail(-WETDBG_ERR_USAGE, "locate: --fail is for a PROGRAM, and %s is a run",
                            args->operands[0]);

@@ -93,7 +93,7 @@ int cli_switch_run(struct cli_app *app, const struct cli_args *args)
     if (!err)
         err = cli_harness_is_asked(args)
                   ? find_wet_of_test(args, &harness, &wet_path)
-                  : cli_recorded_run_find(args->operands, NULL, &wet_path, &is_trusted);
+                  : cli_recorded_run_find(args->name, args->operands, NULL, &wet_path, &is_trusted);
     if (err) {
         cli_harness_free(harness);
         return fail_to_begin(err);

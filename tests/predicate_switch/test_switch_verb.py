@@ -62,6 +62,10 @@ def check_expect(bench):
     for options in (("--order=prior", "--pass=argv:2"), ("--order=near", "--ok=output:0+72")):
         told = bench.wet("switch", "--json", "--restart", f"--expect={right}", *options, trace)
         bench.check(told.status == 0 and told.objects()[0]["time"] == time, f"what is known beforehand: {options}", told)
+    for words, sentence in (([trace, "--restart"], "'--restart' stands behind"), ([trace, "more"], "unexpected argument 'more'"),
+                            ([f"{trace}/wetdbg.wet", "--json"], "options come before TRACE")):
+        behind = bench.wet("switch", f"--expect={right}", *words)
+        bench.check(behind.status == 2 and sentence in behind.err, f"{words}", behind)
     refused = bench.wet("switch", "--oracle=true", trace)
     bench.check(refused.status == 2 and "does not fail" in refused.err, "an oracle that likes all", refused)
     flaky = bench.wet("switch", f"--oracle=test -e {bench.path('once')} && exit 0; touch {bench.path('once')}; exit 1",
