@@ -41,6 +41,18 @@ const struct cli_syntax cli_cmd_what_if_syntax = {
 
 /* ---- what is asked for ---- */
 
+static int find_decision(struct cli_session *session, const char *place, const uint64_t *pcs,
+                         size_t count, int64_t k, wetdbg_time *time)
+{
+    uint64_t decided;
+    int err = wetdbg_find_instance(session->wet, pcs, count, k, time);
+    if (err == -WETDBG_ERR_NOT_FOUND &&
+        wetdbg_count_instances(session->wet, pcs, count, &decided) == 0)
+        wetdbg_fail(err, "%s has no decision #%" PRId64 ": it decided %" PRIu64 " time%s", place, k,
+                    decided, decided == 1 ? "" : "s");
+    return err;
+}
+
 /* The K-th decision of a line. */
 static int switch_at_line(struct cli_session *session, const char *text, const char *hash,
                           wetdbg_time *time)
@@ -57,7 +69,7 @@ static int switch_at_line(struct cli_session *session, const char *text, const c
     if (!err)
         err = wetdbg_switch_points(session->wet, file, line, &pcs, &count);
     if (!err)
-        err = wetdbg_find_instance(session->wet, pcs, count, k, time);
+        err = find_decision(session, place, pcs, count, k, time);
     free(place);
     free(file);
     free(pcs);
@@ -271,6 +283,10 @@ static void print_result(struct cli_session *session, const struct wetdbg_change
     }
     if (outputs->fd < 0)
         return;
+    if (!outputs->size) {
+        fprintf(out->stream, "nothing is put out to descriptor %d\n", outputs->fd);
+        return;
+    }
     fputc('"', out->stream);
     cli_out_quoted(out, outputs->text, outputs->size);
     fputs("\"\n", out->stream);

@@ -120,10 +120,19 @@ static int find_function(struct reader *reader, const char *name, struct cli_val
 
 static int fail_unknown(const struct reader *reader, const char *name, uint64_t pc)
 {
-    char *missing = cli_debug_missing(reader->view->moment->model, pc);
-    int err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no variable '%s' is visible here%s%s", name,
-                          missing ? ": " : "", missing ? missing : "");
+    const struct cli_frame *frame = &reader->view->moment->frames[reader->view->frame];
+    char *missing = cli_debug_missing(reader->view->moment->model, pc), *where = NULL;
+    if (frame->file)
+        where = cli_asprintf("%s (%s:%" PRIu32 ", time %" PRIu64 ")",
+                             frame->function ? frame->function : "?", cli_base_name(frame->file),
+                             frame->line, reader->view->moment->time);
+    else
+        where = cli_asprintf("%s (time %" PRIu64 ")", frame->function ? frame->function : "?",
+                             reader->view->moment->time);
+    int err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no variable '%s' is visible here, in %s%s%s",
+                          name, where, missing ? ": " : "", missing ? missing : "");
     free(missing);
+    free(where);
     return err;
 }
 
@@ -391,6 +400,19 @@ static int dereference(struct reader *reader, struct cli_value *value)
     return err;
 }
 
+/* As gdb, takes `p.member` of a pointer to a structure for `p->member`. */
+static int point_through(struct reader *reader, struct cli_value *value)
+{
+    struct cli_value pointer = *value, target;
+    if (reader->skipping || follow_reference(reader, &pointer) != 0 ||
+        pointer.type.kind != WETDBG_TYPE_POINTER || !pointer.type.handle ||
+        cli_value_target(reader->view->moment, &pointer, &target) != 0 ||
+        !is_aggregate(&target.type))
+        return 0;
+    *value = target;
+    return 0;
+}
+
 static int read_postfix(struct reader *reader, struct cli_value *value)
 {
     int err = read_primary(reader, value);
@@ -400,7 +422,9 @@ static int read_postfix(struct reader *reader, struct cli_value *value)
             if (!err)
                 err = apply_member(reader, value);
         } else if (take(reader, ".")) {
-            err = apply_member(reader, value);
+            err = point_through(reader, value);
+            if (!err)
+                err = apply_member(reader, value);
         } else if (take(reader, "[")) {
             err = apply_index(reader, value);
         } else if (take(reader, "(")) {
