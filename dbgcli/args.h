@@ -31,6 +31,8 @@ struct cli_syntax {
     /* prompt only: commands that may stand behind the first '=' of the line, for Tab; ends with
      * NULL. NULL: there is no such '=' */
     const char *const *made_by;
+    /* prompt only: options of these that are refused there; ends with NULL */
+    const char *const *made_without;
     const char *next; /* prompt only: an empty line after it runs this command instead, or NULL */
     const char *details; /* paragraphs for `help NAME`, or NULL */
     const char *example; /* a line for it; a verb may have none (NULL) */

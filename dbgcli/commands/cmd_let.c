@@ -18,6 +18,9 @@ static const struct cli_option options[] = {
 };
 
 static const char *const makers[] = {"chop", "load", "slice", NULL};
+/* What only concerns showing. */
+static const char *const shown[] = {"instances", "unfold", "limit", "all", "stats", "against",
+                                    "measure",   "tree",   "dot",   "svg", NULL};
 
 const struct cli_syntax cli_cmd_let_syntax = {
     .example = "let A = slice backward crash",
@@ -26,6 +29,7 @@ const struct cli_syntax cli_cmd_let_syntax = {
     .operands_max = CLI_OPERANDS_ANY,
     .ends_at_operand = true,
     .made_by = makers,
+    .made_without = shown,
     .details =
         "Gives a set of instances a name, until the session ends:\n"
         "  let A = slice backward crash       any form of 'slice', without what only concerns\n"
@@ -76,19 +80,22 @@ static int run_form(struct cli_session *session, const char *name, const struct 
                     int (*make)(struct cli_session *, const struct cli_args *, struct cli_made *),
                     const struct value *value, struct cli_made *made)
 {
-    static const char *const shown[] = {"instances", "unfold", "limit", "all", "stats"};
     struct cli_args args;
     int err = cli_args_parse(&args, name, syntax, value->count - 1, value->words + 1);
     if (err)
         return err;
     if (args.wants_help)
         err = wetdbg_fail(-WETDBG_ERR_USAGE, "let: 'help %s' has the forms of '%s'", name, name);
-    for (size_t i = 0; i < sizeof(shown) / sizeof(*shown) && !err; i++)
-        if (cli_args_has(&args, shown[i]))
-            err = wetdbg_fail(-WETDBG_ERR_USAGE, "let: --%s is for 'show'", shown[i]);
     if (!err)
         err = cli_slice_manner_refuse(&args, "a name is for a set, which has no dependences; leave "
                                              "out 'let' to draw them");
+    for (size_t i = 0; shown[i] && !err; i++)
+        if (cli_args_has(&args, shown[i]))
+            err = wetdbg_fail(-WETDBG_ERR_USAGE,
+                              strcmp(shown[i], "against") == 0 || strcmp(shown[i], "measure") == 0
+                                  ? "let: --%s ranks lines, a set has none; leave out 'let'"
+                                  : "let: --%s is for 'show'",
+                              shown[i]);
     if (!err)
         err = make(session, &args, made);
     cli_args_fini(&args);

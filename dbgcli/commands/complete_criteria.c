@@ -56,12 +56,27 @@ static void add_paths(struct cli_session *session, struct adding *adding, bool i
     wetdbg_files_close(files);
 }
 
+/* Adds a descriptor to which something was written. */
+static void add_descriptor(struct cli_session *session, struct adding *adding, int fd)
+{
+    struct wetdbg_output *list;
+    size_t count;
+    if (wetdbg_descriptor_outputs(session->wet, fd, &list, &count) != 0)
+        return;
+    free(list);
+    char *word = cli_asprintf("output:%d:", fd);
+    if (count)
+        cli_completions_add(adding->to, adding->typed, word);
+    free(word);
+}
+
 /* Adds what follows "output:", or "output:1:". */
 static void add_outputs(struct cli_session *session, struct adding *adding)
 {
-    static const char *const words[] = {"output:1:", "output:2:", "output:end", NULL};
     const char *rest = adding->typed + strlen("output:"), *colon = strrchr(rest, ':');
-    add_each(adding, words);
+    add_descriptor(session, adding, 1);
+    add_descriptor(session, adding, 2);
+    cli_completions_add(adding->to, adding->typed, "output:end");
     add_paths(session, adding, true);
     if (colon && colon > rest) {
         char *word = cli_asprintf("%.*send", (int)(colon + 1 - adding->typed), adding->typed);
@@ -96,15 +111,12 @@ static int add_variable(void *arg, const char *name)
     return adding->to->count == CLI_COMPLETIONS_MAX;
 }
 
-void cli_complete_criterion(struct cli_session *session, const char *typed,
-                            struct cli_completions *completions)
+/* Adds what follows a word with a colon, or one of the words. */
+static void complete(struct cli_session *session, const char *const *words,
+                     struct cli_completions *completions, const char *typed)
 {
-    static const char *const words[] = {
-        "crash", "exit", "output:", "input:", "argv:", "env:", NULL};
     struct adding adding = {completions, typed};
-    if (begins(typed, "output:"))
-        add_outputs(session, &adding);
-    else if (begins(typed, "input:"))
+    if (begins(typed, "input:"))
         add_inputs(session, &adding);
     else if (begins(typed, "argv:"))
         add_arguments(session, &adding);
@@ -114,4 +126,23 @@ void cli_complete_criterion(struct cli_session *session, const char *typed,
         add_each(&adding, words);
     if (completions->count == 1 && is_unfinished(completions->list[0]))
         completions->is_open = true;
+}
+
+void cli_complete_criterion(struct cli_session *session, const char *typed,
+                            struct cli_completions *completions)
+{
+    static const char *const words[] = {
+        "crash", "exit", "output:", "input:", "argv:", "env:", NULL};
+    struct adding adding = {completions, typed};
+    if (begins(typed, "output:"))
+        add_outputs(session, &adding);
+    else
+        complete(session, words, completions, typed);
+}
+
+void cli_complete_input(struct cli_session *session, const char *typed,
+                        struct cli_completions *completions)
+{
+    static const char *const words[] = {"input:", "argv:", "env:", NULL};
+    complete(session, words, completions, typed);
 }

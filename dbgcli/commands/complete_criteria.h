@@ -7,11 +7,15 @@
 #include "dbgcli/repl/complete.h"
 
 /*
- * Adds crash, exit and the words that end with a colon; behind these descriptors, files that the
+ * Adds crash, exit and the words that end with a colon; behind these descriptors and files that the
  * run read or wrote, arguments, variables of the environment, `end`. What cannot be found out is
  * not offered, and no word is said about it.
  */
 void cli_complete_criterion(struct cli_session *session, const char *typed,
                             struct cli_completions *completions);
+
+/* The same of what can be given another value: input, arguments, variables of the environment. */
+void cli_complete_input(struct cli_session *session, const char *typed,
+                        struct cli_completions *completions);
 
 #endif

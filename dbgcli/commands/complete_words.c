@@ -7,12 +7,14 @@
 #include "dbgcli/commands/complete_words.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/bookmark.h"
 #include "dbgcli/commands/complete_criteria.h"
+#include "dbgcli/commands/complete_paths.h"
 #include "dbgcli/commands/info_subject.h"
 #include "dbgcli/commands/named_slices.h"
 #include "dbgcli/eval/value.h"
@@ -38,6 +40,9 @@ enum words {
     WORDS_VERDICTS = 8192,
     WORDS_MEASURES = 16384,
     WORDS_ORDERS = 32768,
+    WORDS_PATHS = 65536, /* of the disk */
+    WORDS_INPUTS = 131072,
+    WORDS_CHANGE = 262144,
 };
 
 static const struct {
@@ -53,19 +58,19 @@ static const struct {
     {"let", WORDS_SLICES, WORDS_SLICES}, /* what makes one is completed as a line of its own */
     {"show", WORDS_SLICES, WORDS_SLICES},
     {"diff", WORDS_SLICES, WORDS_SLICES},
-    {"save", WORDS_SLICES, WORDS_NONE},
+    {"save", WORDS_SLICES, WORDS_PATHS},
     {"prune", WORDS_NONE, WORDS_NONE},
     {"mark", WORDS_VERDICTS, WORDS_FILES | WORDS_TIMES},
-    {"what-if", WORDS_CRITERIA | WORDS_FILES | WORDS_EXPRESSION, WORDS_NONE},
+    {"what-if", WORDS_INPUTS | WORDS_FILES | WORDS_EXPRESSION, WORDS_CHANGE},
     {"switch", WORDS_NONE, WORDS_NONE},
-    {"why", WORDS_FILES | WORDS_TIMES, WORDS_NONE},
+    {"why", WORDS_FILES | WORDS_FUNCTIONS | WORDS_TIMES, WORDS_NONE},
     {"decisions", WORDS_CRITERIA | WORDS_FILES | WORDS_EXPRESSION, WORDS_NONE},
     {"origin", WORDS_CRITERIA | WORDS_EXPRESSION, WORDS_NONE},
-    {"instances", WORDS_FILES, WORDS_NONE},
+    {"instances", WORDS_FILES | WORDS_FUNCTIONS, WORDS_NONE},
     {"labels", WORDS_FUNCTIONS, WORDS_NONE},
     {"history", WORDS_EXPRESSION, WORDS_EXPRESSION},
     {"search", WORDS_NONE, WORDS_NONE},
-    {"goto", WORDS_TIMES | WORDS_FILES, WORDS_NONE},
+    {"goto", WORDS_TIMES | WORDS_FILES | WORDS_FUNCTIONS, WORDS_NONE},
     {"bookmark", WORDS_BOOKMARKS, WORDS_TIMES | WORDS_FILES},
     {"step", WORDS_NONE, WORDS_NONE},
     {"next", WORDS_NONE, WORDS_NONE},
@@ -103,6 +108,15 @@ static const struct {
     unsigned words;
 } value_rules[] = {
     {"slice", "measure", WORDS_MEASURES},
+    {"slice", "expect", WORDS_PATHS},
+    {"slice", "against", WORDS_PATHS},
+    {"slice", "dot", WORDS_PATHS},
+    {"slice", "svg", WORDS_PATHS},
+    {"chop", "dot", WORDS_PATHS},
+    {"chop", "svg", WORDS_PATHS},
+    {"what-if", "keep", WORDS_PATHS},
+    {"switch", "expect", WORDS_PATHS},
+    {"switch", "passing", WORDS_PATHS},
     {"switch", "order", WORDS_ORDERS},
     {"switch", "target", WORDS_CRITERIA | WORDS_FILES},
     {"switch", "ok", WORDS_CRITERIA | WORDS_FILES},
@@ -117,6 +131,9 @@ static const struct {
     {"search", "from", WORDS_TIMES | WORDS_FILES},
     {"search", "to", WORDS_TIMES | WORDS_FILES},
 };
+/* Of runs up to here instances are counted for Tab. */
+#define COUNTED_INSTRUCTIONS (UINT64_C(16) << 20)
+
 #define VALUE_RULE_COUNT (sizeof(value_rules) / sizeof(*value_rules))
 
 struct adding {
@@ -354,6 +371,34 @@ static bool complete_time(struct cli_session *session, const char *typed,
     return true;
 }
 
+/* Completes FILE:LINE#K and its like: the first and the last instance, and that by its number. Of a
+ * long run they are not counted while somebody waits for a key. */
+static bool complete_instance(struct cli_session *session, const char *typed,
+                              struct cli_completions *completions)
+{
+    const char *hash = strrchr(typed, '#');
+    uint64_t *pcs, count = 0;
+    size_t pc_count;
+    if (!hash || hash == typed || strchr(hash, ':'))
+        return false;
+    char *place = cli_strndup(typed, (size_t)(hash - typed));
+    bool is_there = cli_breakpoint_pcs(session, place, &pcs, &pc_count) == 0;
+    if (is_there && session->info->instructions <= COUNTED_INSTRUCTIONS)
+        wetdbg_count_instances(session->wet, pcs, pc_count, &count);
+    if (is_there)
+        free(pcs);
+    for (unsigned i = 0; is_there && i < 3; i++) {
+        if (i == 2 && count < 2)
+            break;
+        char *word = i < 2 ? cli_asprintf("%s#%d", place, i ? -1 : 1)
+                           : cli_asprintf("%s#%" PRIu64, place, count);
+        cli_completions_add(completions, typed, word);
+        free(word);
+    }
+    free(place);
+    return true;
+}
+
 static void add_words(struct cli_repl *repl, unsigned words, const char *typed,
                       struct cli_completions *completions)
 {
@@ -365,12 +410,21 @@ static void add_words(struct cli_repl *repl, unsigned words, const char *typed,
     static const char *const orders[] = {"near", "lefs", "prior", "spectrum", NULL};
     struct cli_session *session = repl->session;
     struct adding adding = {completions, typed};
-    if (words & (WORDS_EXPRESSION | WORDS_CRITERIA) && complete_time(session, typed, completions))
+    if (words & (WORDS_EXPRESSION | WORDS_CRITERIA | WORDS_CHANGE) &&
+        complete_time(session, typed, completions))
+        return;
+    if (words & (WORDS_FILES | WORDS_FUNCTIONS) && complete_instance(session, typed, completions))
         return;
     if (words & WORDS_TIMES)
         add_each(&adding, times);
     if (words & WORDS_CRITERIA)
         cli_complete_criterion(session, typed, completions);
+    if (words & WORDS_INPUTS)
+        cli_complete_input(session, typed, completions);
+    if (words & WORDS_CHANGE)
+        cli_completions_add(completions, typed, "switch");
+    if (words & WORDS_PATHS)
+        cli_complete_path(typed, completions);
     if (words & WORDS_DIRECTION)
         add_each(&adding, directions);
     if (words & WORDS_SETTINGS)
@@ -435,6 +489,8 @@ void cli_complete_operand(struct cli_repl *repl, const struct cli_command *comma
     unsigned words = index == CLI_COMPLETE_VALUE ? find_value_rule(command->name, before)
                      : index                     ? rules[rule].later
                                                  : rules[rule].first;
+    if (index == 1 && before && strcmp(before, "load") == 0 && strcmp(command->name, "let") == 0)
+        words = WORDS_PATHS;
     if (index == 1 && before && strcmp(command->name, "info") == 0) {
         if (strncmp(before, "functions", strlen(before)) == 0)
             words = WORDS_FUNCTIONS;

@@ -55,12 +55,21 @@ static void complete_command(struct cli_repl *repl, const char *typed,
         cli_completions_add(completions, typed, c->name);
 }
 
-static void complete_option(const struct cli_command *command, const char *typed,
-                            struct cli_completions *completions)
+static bool is_one_of(const char *const *words, const char *text, size_t length)
+{
+    while (*words && (strlen(*words) != length || strncmp(*words, text, length) != 0))
+        words++;
+    return *words != NULL;
+}
+
+/* `but`: options that are refused here, or NULL. */
+static void complete_option(const struct cli_command *command, const char *const *but,
+                            const char *typed, struct cli_completions *completions)
 {
     const struct cli_option *option = command->syntax->options;
     for (; option && (option->name || option->letter); option++) {
-        if (!option->name || !option->help)
+        if (!option->name || !option->help ||
+            (but && is_one_of(but, option->name, strlen(option->name))))
             continue;
         char *word = cli_asprintf("--%s", option->name);
         cli_completions_add(completions, typed, word);
@@ -118,12 +127,12 @@ static void scan_words(struct scan *scan, const char *line, size_t end)
 
 /* Completes an option's name, or its value behind '='. */
 static void complete_dashed(struct cli_repl *repl, const struct cli_command *command,
-                            const char *typed, cli_complete_operand_fn operand,
-                            struct cli_completions *completions)
+                            const char *const *but, const char *typed,
+                            cli_complete_operand_fn operand, struct cli_completions *completions)
 {
     const char *equals = strchr(typed, '=');
     if (!equals) {
-        complete_option(command, typed, completions);
+        complete_option(command, but, typed, completions);
         return;
     }
     const struct cli_option *option = option_of(command, typed, (size_t)(equals - typed));
@@ -132,9 +141,10 @@ static void complete_dashed(struct cli_repl *repl, const struct cli_command *com
         operand(repl, command, CLI_COMPLETE_VALUE, option->name, equals + 1, completions);
 }
 
-/* Completes the cursor's word of the line that begins at line[from]. */
+/* Completes the cursor's word of the line that begins at line[from]; `but` as above. */
 static void complete_rest(struct cli_repl *repl, const char *line, size_t from,
-                          cli_complete_operand_fn operand, struct cli_completions *completions)
+                          const char *const *but, cli_complete_operand_fn operand,
+                          struct cli_completions *completions)
 {
     struct scan scan = {.option = NULL};
     const char *typed = line + completions->start;
@@ -145,7 +155,7 @@ static void complete_rest(struct cli_repl *repl, const char *line, size_t from,
         if (scan.option && operand)
             operand(repl, scan.command, CLI_COMPLETE_VALUE, scan.option->name, typed, completions);
         else if (!scan.option && typed[0] == '-')
-            complete_dashed(repl, scan.command, typed, operand, completions);
+            complete_dashed(repl, scan.command, but, typed, operand, completions);
         else if (!scan.option && operand)
             operand(repl, scan.command, scan.operands, scan.before, typed, completions);
     }
@@ -170,13 +180,6 @@ static const struct cli_command *find_maker(const struct cli_repl *repl, const c
     return command;
 }
 
-static bool is_one_of(const char *const *words, const char *text, size_t length)
-{
-    while (*words && (strlen(*words) != length || strncmp(*words, text, length) != 0))
-        words++;
-    return *words != NULL;
-}
-
 /* Completes what is behind the '=': a line of one of the makers, or an operand. */
 static void complete_made(struct cli_repl *repl, const struct cli_command *command,
                           const char *line, size_t behind, cli_complete_operand_fn operand,
@@ -186,8 +189,15 @@ static void complete_made(struct cli_repl *repl, const struct cli_command *comma
     size_t first = behind + strspn(line + behind, blanks);
     size_t start = completions->start < behind ? behind : completions->start;
     completions->start = start;
-    if (first < start && is_one_of(makers, line + first, strcspn(line + first, blanks))) {
-        complete_rest(repl, line, first, operand, completions);
+    size_t length = strcspn(line + first, blanks);
+    if (first < start && is_one_of(makers, line + first, length)) {
+        char *maker = cli_strndup(line + first, length);
+        const struct cli_command *other;
+        if (cli_command_find(repl->commands, maker, &other) == 0)
+            complete_rest(repl, line, first, command->syntax->made_without, operand, completions);
+        else if (operand)
+            operand(repl, command, 1, maker, line + start, completions);
+        free(maker);
         return;
     }
     if (operand)
@@ -205,7 +215,7 @@ static void complete_operands(struct cli_repl *repl, const char *line,
     if (maker)
         complete_made(repl, maker, line, behind, operand, completions);
     else
-        complete_rest(repl, line, 0, operand, completions);
+        complete_rest(repl, line, 0, NULL, operand, completions);
 }
 
 void cli_complete(struct cli_repl *repl, const char *line, size_t cursor,

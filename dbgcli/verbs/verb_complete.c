@@ -68,6 +68,7 @@ static void offer_value(struct cli_out *out, const struct cli_option *option, co
     static const char *const colors[] = {"auto", "always", "never"};
     static const char *const units[] = {"byte", "line", "token", "tree", "argv", "env", "files"};
     static const char *const orders[] = {"near", "lefs", "prior", "spectrum"};
+    static const char *const runs[] = {"quickest", "live", "real"};
     static const char *const of_files[] = {"fail", "pass", "expect", "passing", "build", "junit"};
     const char *name = option->name ? option->name : "";
     for (size_t i = 0; i < 3; i++) {
@@ -75,6 +76,8 @@ static void offer_value(struct cli_out *out, const struct cli_option *option, co
             offer(out, typed, ticks[i]);
         if (strcmp(name, "color") == 0)
             offer(out, typed, colors[i]);
+        if (strcmp(name, "runs") == 0)
+            offer(out, typed, runs[i]);
     }
     for (size_t i = 0; i < sizeof(units) / sizeof(*units) && strcmp(name, "unit") == 0; i++)
         offer(out, typed, units[i]);

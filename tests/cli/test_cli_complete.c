@@ -68,7 +68,10 @@ static void times_are_keywords_bookmarks_and_files(void **state)
     expect(*state, "goto st", "start");
     expect(*state, "goto o", "overrun");
     expect(*state, "goto ", "crash end now overrun start");
-    expect(*state, "goto ma", "main.c:");
+    expect(*state, "goto ma", "main main.c:");
+    expect(*state, "goto main.c:12#", "main.c:12#-1 main.c:12#1 main.c:12#124");
+    expect(*state, "goto main.c:12#12", "main.c:12#124");
+    expect(*state, "goto nosuch.c:12#", "");
     expect(*state, "bookmark o", "overrun");
     expect(*state, "bookmark new st", "start");
 }
@@ -99,6 +102,11 @@ static void values_of_options_are_offered(void **state)
     expect(*state, "prune --wrong argv:", "argv:0 argv:1");
     expect(*state, "prune --ok=ex", "exit");
     expect(*state, "bookmark --delete=o", "overrun");
+    expect(*state, "switch --expect=/tmp/nothing-is-called-so", "");
+    expect(*state, "what-if main.c:12 sw", "switch");
+    expect(*state, "what-if x=1 @s", "start");
+    expect(*state, "what-if cr", "");
+    expect(*state, "what-if i", "input:");
     expect(*state, "slice --limit=", "");
     expect(*state, "slice --nosuch=", "");
 }
@@ -118,6 +126,10 @@ static void a_name_is_given_slices_only(void **state)
     expect(f, "let S", "Sum");
     expect(f, "let A = ", "Sum chop load slice");
     expect(f, "let A = sl", "slice");
+    expect(f, "let A = slice --in", "");
+    expect(f, "let A = slice --t", "--thin");
+    expect(f, "slice --in", "--instances");
+    expect(f, "let A = slice --a", "");
     expect(f, "let A=ch", "chop");
     expect(f, "let A = Sum & ", "Sum");
     expect(f, "let A = (S", "Sum");
