@@ -267,7 +267,7 @@ static int show_slice(struct cli_switching *self, const struct wetdbg_candidate 
     return err;
 }
 
-/* Where a table's jump goes then: by line, and by address too where the line alone does not tell. */
+/* Where a table's jump goes then: by line, and by address too where the line does not tell. */
 static void print_way(const struct cli_switching *self, uint64_t to)
 {
     struct cli_out *out = self->session->out;

@@ -776,7 +776,7 @@ static int evaluate(struct cli_frame_view *view, const char *text, bool types_on
     return err;
 }
 
-/* What is shown for code without lines, "bc+0x2f1b": code there, as a function's name stands for. */
+/* What is shown for code without lines, "bc+0x2f1b", is code as a function's name is. */
 static int evaluate_shown(struct cli_frame_view *view, const char *text, int code,
                           struct cli_value *value)
 {

@@ -84,7 +84,8 @@ static void origin_shows_each_hop_and_how_chains_end(void **state)
         {"origin", 2,
          "origin: something is missing; usage: origin VARIABLE[@TIME]|*ADDRESS[+LEN][@TIME]|"
          "$REGISTER[@TIME]|output:... [--limit N]\n"},
-        {"origin nothing", 1, "no variable 'nothing' is visible here, in helper (util.c:30, time 1001)\n"},
+        {"origin nothing", 1,
+         "no variable 'nothing' is visible here, in helper (util.c:30, time 1001)\n"},
         {"origin crash@", 2,
          "'' is no time: a number, start, end, crash, now, output:OFFSET, FILE:LINE#K, FUNCTION#K "
          "or a "
@@ -205,7 +206,8 @@ static void print_writes_values_as_gdb_does(void **state)
         {"p 1 / 0", 2, "division by zero\n"},
         {"p x = 3", 2, "a recorded run cannot be changed\n"},
         {"p helper()", 2, "a recorded run can call no functions\n"},
-        {"p nothing", 1, "no variable 'nothing' is visible here, in helper (util.c:30, time 1001)\n"},
+        {"p nothing", 1,
+         "no variable 'nothing' is visible here, in helper (util.c:30, time 1001)\n"},
         {"p $r99", 2, "no register is called '$r99'\n"},
         {"p s.nothing", 1, "'struct pair' has no member 'nothing'\n"},
         {"p x.y", 2, "a value of type 'int' has no members\n"},
@@ -385,7 +387,8 @@ static void slice_shows_lines_then_what_has_none(void **state)
          "never set by the program: rax\n"},
         {"slice backward exit", 1, "the run did not exit\n"},
         {"slice backward nonsense", 1,
-         "no variable 'nonsense' is visible here, in helper (util.c:30, time 1001); 'help slice' says what else can be asked for\n"},
+         "no variable 'nonsense' is visible here, in helper (util.c:30, time 1001); 'help slice' "
+         "says what else can be asked for\n"},
         {"slice forward crash --thin --limit 1", 0,
          "the source\n"
          "thin forward slice: 13 instances of 11 instructions in 3 lines (0.00 s)\n"
