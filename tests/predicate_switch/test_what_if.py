@@ -42,7 +42,11 @@ def check_switches(bench, trace):
     bench.check(answer.get("output") == "4 big\n", f"one more is big: {answer}")
     check(bench, trace, f"what-if big=40@{turn}#10", end="exit", exit=1)
     check(bench, trace, f"what-if i=1000@{turn}#2", end="exit", exit=0)
-    check(bench, trace, f"what-if {turn}#11 switch", schema="wetdbg.error/1")
+    check(bench, trace, f"what-if {turn}#11 switch", schema="wetdbg.error/1",
+          message=f"{turn} has no decision #11: it decided 10 times")
+    check(bench, trace, f"what-if nothing=1@{turn}#2", schema="wetdbg.error/1")
+    run = bench.wet("replay", trace, "--batch", "-e", f"what-if {turn}#3 switch --output 7")
+    bench.check(run.status == 0 and run.out.endswith("\nnothing is put out to descriptor 7\n"), "no output", run)
     check(bench, trace, f"what-if {turn}", schema="wetdbg.error/1")
 
 
