@@ -37,8 +37,9 @@ struct cli_harness; /* dbgcli/verbs/harness.h */
     "Verdicts: exact (output and exit status are right), prefix (right past the first wrong\n"     \
     "byte), no-crash, unresolved (the model does not know a call, or a limit was reached).\n"      \
     "CMD is for sh, or a program's name, within limits, in a directory of its own with the\n"      \
-    "files that the run changed; it has the standard output as standard input, and its name in\n"  \
-    "WETDBG_OUTPUT; WETDBG_STATUS is the status (128 + N for signal N).\n"                         \
+    "files that the run changed, but with all rights that you have; it has the standard output\n"  \
+    "as standard input, and its name in WETDBG_OUTPUT; WETDBG_STATUS is the status (128 + N for\n" \
+    "signal N).\n"                                                                                 \
     "Orders: near goes by dependence distance, potential dependences and what passing runs did;\n" \
     "lefs switches the last first; prior goes by the slice, --pass by what also depends on that\n" \
     "input; spectrum by what passing runs did.\n"                                                  \

@@ -66,6 +66,9 @@ def check_expect(bench):
                             ([f"{trace}/wetdbg.wet", "--json"], "options come before TRACE")):
         behind = bench.wet("switch", f"--expect={right}", *words)
         bench.check(behind.status == 2 and sentence in behind.err, f"{words}", behind)
+    for verb in ("switch", "dd"):
+        said = bench.wet("help", verb)
+        bench.check("all rights that you have" in said.out, f"what an oracle's command may do: {verb}", said)
     refused = bench.wet("switch", "--oracle=true", trace)
     bench.check(refused.status == 2 and "does not fail" in refused.err, "an oracle that likes all", refused)
     flaky = bench.wet("switch", f"--oracle=test -e {bench.path('once')} && exit 0; touch {bench.path('once')}; exit 1",
