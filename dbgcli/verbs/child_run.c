@@ -20,8 +20,6 @@
 #include <wetdbg/errors.h>
 #include <wetdbg/record.h>
 
-#define TEXT_MAX (UINT64_C(64) << 20)
-
 /* ---- what it prints ---- */
 
 static int read_text(int fd, struct cli_child_result *result)
@@ -32,7 +30,8 @@ static int read_text(int fd, struct cli_child_result *result)
 
     if (fstat(fd, &status))
         return wetdbg_fail_errno("cannot read what was printed");
-    size_t size = (uint64_t)status.st_size < TEXT_MAX ? (size_t)status.st_size : TEXT_MAX;
+    size_t size =
+        (uint64_t)status.st_size < CLI_CHILD_TEXT_MAX ? (size_t)status.st_size : CLI_CHILD_TEXT_MAX;
     result->text = cli_malloc(size + 1);
     while (done < size && (got = pread(fd, result->text + done, size - done, (off_t)done)) > 0)
         done += (size_t)got;
@@ -48,6 +47,8 @@ void cli_child_result_fini(struct cli_child_result *result)
 }
 
 /* ---- a run ---- */
+
+#define LOOK_SECONDS 0.1 /* between looks at how much was printed */
 
 bool cli_child_wait(int pid, double seconds, int *status)
 {
@@ -101,6 +102,32 @@ static int hear(int fd)
     return got == (ssize_t)sizeof(error) ? error : 0;
 }
 
+static bool is_too_much(int out)
+{
+    struct stat status;
+
+    return fstat(out, &status) == 0 && (uint64_t)status.st_size > CLI_CHILD_TEXT_MAX;
+}
+
+/* Waits for its end, or ends it: when its time is over (0: never), or it prints without end. */
+static void wait_for(int pid, double seconds, int out, struct cli_child_result *result)
+{
+    bool has_ended = false;
+
+    for (double left = seconds; !has_ended && !result->is_too_much && left > 0;
+         left -= LOOK_SECONDS) {
+        has_ended = cli_child_wait(pid, left < LOOK_SECONDS ? left : LOOK_SECONDS, &result->status);
+        result->is_too_much = !has_ended && is_too_much(out);
+    }
+    if (has_ended)
+        return;
+    if (seconds > 0) {
+        result->is_late = !result->is_too_much;
+        kill(-pid, SIGKILL);
+    }
+    cli_child_wait(pid, 0, &result->status);
+}
+
 static int run_into(const struct cli_child *child, int out, struct cli_child_result *result)
 {
     int tell[2];
@@ -115,11 +142,8 @@ static int run_into(const struct cli_child *child, int out, struct cli_child_res
     if (!error)
         error = hear(tell[0]);
     close(tell[0]);
-    if (pid > 0 && !cli_child_wait(pid, error ? 0 : child->seconds, &result->status)) {
-        result->is_late = true;
-        kill(-pid, SIGKILL);
-        cli_child_wait(pid, 0, &result->status);
-    }
+    if (pid > 0)
+        wait_for(pid, error ? 0 : child->seconds, out, result);
     if (error == ENOENT)
         return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "there is no program %s (in %s)", child->argv[0],
                            child->directory ? child->directory : "this directory");

@@ -5,6 +5,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#define CLI_CHILD_TEXT_MAX (UINT64_C(64) << 20) /* bytes of what it prints */
 
 /* All borrowed for the call. */
 struct cli_child {
@@ -15,8 +18,9 @@ struct cli_child {
 };
 
 struct cli_child_result {
-    int status;   /* as wait(2) has it */
-    bool is_late; /* it was killed after its `seconds` */
+    int status;       /* as wait(2) has it */
+    bool is_too_much; /* it was ended since it printed more than CLI_CHILD_TEXT_MAX bytes */
+    bool is_late;     /* it was killed after its `seconds` */
     /* Standard output and standard error in the order in which they came, and a 0 behind them; what
      * is beyond 64 MiB is not kept. */
     char *text;

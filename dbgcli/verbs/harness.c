@@ -84,7 +84,11 @@ static int see(struct cli_harness *self, const char *wanted)
 
     if (err)
         return err;
-    if (result.is_late)
+    if (result.is_too_much)
+        err = wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                          "switch: test '%s' printed more than %llu MB, and was ended",
+                          self->test.name, (unsigned long long)CLI_CHILD_TEXT_MAX >> 20);
+    else if (result.is_late)
         err = wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
                           "switch: test '%s' did not end within %.0f s: only runs that end can be "
                           "switched",

@@ -349,8 +349,9 @@ static void read_tap_place(struct line line, struct cli_case *item)
     size_t digits = 0;
 
     if (at && open && open < at) {
-        size_t length = strcspn(open + 1, ":\n");
-        set_place(item, open + 1, length, strtoul(at + 9, NULL, 10));
+        size_t length = strcspn(open + 1, ":\n"), rest_length = (size_t)(at - open - 1);
+        set_place(item, open + 1, length < rest_length ? length : rest_length,
+                  strtoul(at + 9, NULL, 10));
     } else if (from && by && from < by) {
         set_place(item, from + 3, (size_t)(by - from - 3), strtoul(by + 6, NULL, 10));
     } else {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/out.h"
 #include "dbgcli/verbs/child_run.h"
 #include "dbgcli/verbs/ctest_list.h"
 #include <wetdbg/errors.h>
@@ -49,7 +50,8 @@ struct text {
     size_t size;
 };
 
-/* Adds what a descriptor has; false at its end. `fd`: where it goes on to, or -1. */
+/* Adds what a descriptor has, as long as there is room; false at its end. `fd`: where it goes on to,
+ * or -1. */
 static bool pass_on(int from, int fd, struct text *text)
 {
     char bytes[4096];
@@ -57,10 +59,12 @@ static bool pass_on(int from, int fd, struct text *text)
 
     if (got <= 0)
         return got < 0 && errno == EINTR;
-    text->bytes = cli_realloc(text->bytes, text->size + (size_t)got + 1, 1);
-    memcpy(text->bytes + text->size, bytes, (size_t)got);
-    text->size += (size_t)got;
-    text->bytes[text->size] = 0;
+    if (text->size + (size_t)got <= CLI_CHILD_TEXT_MAX) {
+        text->bytes = cli_realloc(text->bytes, text->size + (size_t)got + 1, 1);
+        memcpy(text->bytes + text->size, bytes, (size_t)got);
+        text->size += (size_t)got;
+        text->bytes[text->size] = 0;
+    }
     for (ssize_t done = 0, put; fd >= 0 && done < got; done += put)
         if ((put = write(fd, bytes + done, (size_t)(got - done))) <= 0)
             break;
@@ -101,8 +105,11 @@ static _Noreturn void run_test(char **argv, int out)
     setenv(WRAPPED, "1", 1);
     if (out < 0 || (dup2(out, 1) == 1 && dup2(out, 2) == 2))
         execvp(argv[0], argv);
-    fprintf(stderr, "wetdbg: switch: cannot run %s: %s\n", argv[0], strerror(errno));
-    _exit(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_RUN);
+    int error = errno;
+    fputs("wetdbg: switch: cannot run ", stderr);
+    cli_out_text(&(struct cli_out){.stream = stderr}, argv[0]);
+    fprintf(stderr, ": %s\n", strerror(error));
+    _exit(error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_RUN);
 }
 
 /* What ends a job from the terminal is for the test, which has it, too. */

@@ -121,6 +121,39 @@ def check_junit(bench, build):
     bench.check(run.status == 5 and "/nowhere/x" in run.err, "a file that cannot be written", run)
 
 
+# What names of tests may hold: what shells, XML, TAP, CMake, formats and terminals take for something else.
+HOSTILE = ("$(touch PWNED) `touch PWNED`; touch PWNED \"; touch PWNED #", "<a b='c'>&]]>\" caf\u00e9 \ufffe", "\x1b[31mred\x1b[0m",
+           "--junit=../../PWNED", "one\ntwo %s%n", "a;b ${HOME} $ENV{HOME}", "x\rok 3 # TODO not so")
+
+
+def check_hostile(bench, build):
+    """Whatever a test is called, it is that which is told, as text, in every form of the answer; nothing of it is run."""
+    hostile, path = bench.path("hostile"), bench.path("hostile.xml")
+    os.mkdir(hostile)
+    with open(f"{hostile}/CTestTestfile.cmake", "w", newline="") as file:
+        for name in HOSTILE:
+            file.write(f"add_test([==[{name}]==] {build}/shop_till 10 10 90)\n")
+    before = set(os.listdir(hostile)) | {"Testing"}
+    for number, name in enumerate(HOSTILE):
+        words = ("switch", f"--ctest={name}", f"--build={hostile}", "--budget=60s")
+        run = bench.wet(*words, "--tap", f"--junit={path}")
+        case = xml.etree.ElementTree.parse(path).getroot().find("testsuite/testcase")
+        shown = "".join(c if c >= " " and c != "\ufffe" or c in "\n\t" else "?" for c in name)
+        bench.check(run.status == 0 and case.get("classname") == shown, f"{name!r}: {case.get('classname')!r}", run)
+        tests = [line for line in run.out.splitlines() if line.startswith(("ok", "not ok", "1.."))]
+        bench.check(len(tests) == 2 and "#" not in tests[1] and "\n  ---\n" in run.out, f"{name!r}: TAP", run)
+        text = bench.wet(*words, *(["--json"] if number % 2 else []))
+        told = [row.get("test") for row in text.objects()] if number % 2 else [name]
+        bench.check(name in told, f"{name!r}: {told}", text)
+        bench.check(text.status == 0 and not any(c < " " and c not in "\n\t" for c in text.out + text.err + run.out + run.err),
+                    f"{name!r} reaches the terminal", text)
+    bench.check(set(os.listdir(hostile)) <= before and not os.path.exists(bench.path("PWNED")), f"{os.listdir(hostile)}")
+    wrapped = bench.wet("switch", "--wrap", "--", "/nowhere/\x1b[7m")
+    bench.check(wrapped.status == 127 and "\x1b" not in wrapped.err and "cannot run /nowhere/" in wrapped.err, "--wrap", wrapped)
+    endless = bench.wet("switch", "--harness", "--", "yes")
+    bench.check(endless.status == 3 and "'yes' printed more than 64 MB" in endless.err, "a test that prints for ever", endless)
+
+
 def check_tap(bench, build):
     run = bench.wet("switch", "--tap", "--ctest=tap", f"--build={build}")
     lines = run.out.splitlines()
@@ -151,6 +184,7 @@ def test(bench, _):
     check_program(bench, build)
     check_refusals(bench, build)
     check_junit(bench, build)
+    check_hostile(bench, build)
     check_tap(bench, build)
 
 

@@ -67,6 +67,7 @@ static const struct {
     {"TAP version 13\n1..4\nok 1 - a\nnot ok 2 - b # TODO later\nnot ok 3 - c\n"
      "#   Failed test (t.c:main() at line 12)\nok 4 # SKIP no\n",
      "TAP: 1 - a ok, 2 - b ok, 3 - c failed t.c:12, 4 ok"},
+    {"1..1\nnot ok 1 - c\n# (t.c at line 3)\n", "TAP: 1 - c failed t.c:3"},
     {"ok\nok 1\nnot ok 2\n# t.c:8: it is 3\n1..2\n", "TAP: 1 ok, 2 failed t.c:8"},
     {"1..2\nok a\nnot ok b\n#   at t.pl line 5.\n", "TAP: 1 a ok, 2 b failed t.pl:5"},
     {"ok 1 without a plan\n", ":"},
