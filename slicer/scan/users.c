@@ -159,6 +159,47 @@ static int follow_way(struct slc_scan *scan, struct slc_regs *regs, const struct
     return err;
 }
 
+/* slc_scan_add(), where the interval has room for one more. */
+static inline int add_member(struct slc_scan *scan, wetdbg_time time, uint32_t pc_index)
+{
+    struct slc_share *share = &scan->slice->shares[scan->interval->index];
+    const struct slc_want *best = &scan->hits.best;
+    uint64_t off = time - scan->interval->first_time;
+
+    if (!scan->bits || share->member_count == share->member_capacity ||
+        off >= scan->interval->instructions)
+        return slc_scan_add(scan, time, pc_index);
+    scan->bits[off / 64] |= UINT64_C(1) << (off % 64);
+    share->members[share->member_count++] = (struct slc_member){.parent = best->user,
+                                                                .address = scan->hits.best_address,
+                                                                .time_off = (uint32_t)off,
+                                                                .pc_index = pc_index,
+                                                                .distance = best->distance,
+                                                                .location = best->location,
+                                                                .edge = best->edge};
+    slc_code_tally(scan->code, pc_index, 1, time, time, best->distance);
+    return 0;
+}
+
+/* Whether one of the same control class that is as near waits in the frame: then the branch that
+ * let it run is wanted as it is. */
+static inline bool waits_nearer(const struct slc_scan *scan, struct slc_task *task,
+                                uint32_t pc_index)
+{
+    const struct slc_frames *frames = &task->frames;
+    const struct slc_frame *top = slc_frames_top(&task->frames);
+    uint32_t klass = scan->code->pcs[pc_index].klass;
+
+    if (klass == SLC_UNKNOWN || klass != top->last_klass || scan->hits.best.force)
+        return false;
+    const struct slc_class *own = &scan->code->classes[klass];
+    if (own->mark_frames != frames || own->mark_serial != top->serial ||
+        own->mark_at < top->first || own->mark_at >= frames->demand_count)
+        return false;
+    const struct slc_demand *demand = &frames->demands[own->mark_at];
+    return demand->klass == klass && demand->want.distance <= scan->hits.best.distance + 1;
+}
+
 /* Follows one instance of a plain instruction. */
 static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                   const struct slc_node *node, uint32_t s, const struct slc_op *op,
@@ -171,7 +212,8 @@ static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet
     struct slc_hits *hits = &scan->hits;
     uint64_t wanted[INS_FLOW_MAX];
 
-    user.info = ins_settle(user.info, user.slots + op->slot, &settled);
+    if (user.info->choice.kind == INS_CHOICE_TOP)
+        user.info = ins_settle(user.info, user.slots + op->slot, &settled);
     collect(scan, &task->regs, op, address, is_control, slc_op_flows(op, user.slots), hit);
     for (unsigned f = 0; hit->ways >> f; f++)
         if (hit->ways >> f & 1 && op->ways[f].is_move)
@@ -179,13 +221,13 @@ static int follow(struct slc_scan *scan, struct slc_task *task, const struct wet
     drop_defined(scan, &task->regs, op, address, hit);
     if (hits->best.distance == SLC_NOT_WANTED)
         return 0;
-    int err = slc_scan_add(scan, time, op->pc_index);
+    int err = add_member(scan, time, op->pc_index);
     user.want.user = time;
     user.want.distance = hits->best.distance + 1;
     for (unsigned f = 0; hit->ways >> f && scan->follows_data && !err; f++)
         if (hit->ways >> f & 1)
             err = follow_way(scan, &task->regs, op, f, wanted[f], &user);
-    if (!err && scan->tracks_frames)
+    if (!err && scan->tracks_frames && !waits_nearer(scan, task, op->pc_index))
         err = slc_follow_control(scan, task, op->pc_index, time);
     return err;
 }

@@ -39,29 +39,6 @@ struct slc_want slc_regs_nearest(const struct slc_regs *regs, unsigned loc)
     return want;
 }
 
-static void merge_want(struct slc_regs *regs, const struct ins_regset *set, unsigned loc,
-                       const struct slc_want *want, bool is_address)
-{
-    assert(loc < INS_LOC_COUNT);
-    if (!regs->wants)
-        return;
-    struct slc_want *own = is_address ? &regs->wants->address[loc] : &regs->wants->value[loc];
-    if (ins_regset_has(set, loc))
-        slc_want_merge(own, want);
-    else
-        *own = *want;
-}
-
-void slc_regs_add(struct slc_regs *regs, unsigned loc, const struct slc_want *want, bool is_address)
-{
-    struct ins_regset *set = is_address ? &regs->address : &regs->value;
-
-    merge_want(regs, set, loc, want, is_address);
-    ins_regset_add(set, loc);
-    if (!is_address)
-        regs->narrow.bits[loc / 64] &= ~(UINT64_C(1) << (loc % 64));
-}
-
 void slc_regs_add_mask(struct slc_regs *regs, unsigned loc, uint32_t mask,
                        const struct slc_want *want)
 {
@@ -69,7 +46,7 @@ void slc_regs_add_mask(struct slc_regs *regs, unsigned loc, uint32_t mask,
     if (!mask)
         return;
     mask |= slc_regs_value_mask(regs, loc);
-    merge_want(regs, &regs->value, loc, want, false);
+    slc_regs_merge(regs, &regs->value, loc, want, false);
     ins_regset_add(&regs->value, loc);
     if (mask == slc_piece_mask(loc)) {
         regs->narrow.bits[loc / 64] &= ~(UINT64_C(1) << (loc % 64));

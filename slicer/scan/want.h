@@ -9,6 +9,8 @@
 #ifndef SLICER_SCAN_WANT_H
 #define SLICER_SCAN_WANT_H
 
+#include <assert.h>
+
 #include "common/hash.h"
 #include "recorder/insn/insn.h"
 #include "slicer/pieces.h"
@@ -106,8 +108,31 @@ static inline const struct slc_want *slc_regs_address(const struct slc_regs *reg
 /* The nearer of both; for a location that slc_regs_has(). */
 struct slc_want slc_regs_nearest(const struct slc_regs *regs, unsigned loc);
 
-void slc_regs_add(struct slc_regs *regs, unsigned loc, const struct slc_want *want,
-                  bool is_address);
+/* The want of a location, before it is added to one of the sets. */
+static inline void slc_regs_merge(struct slc_regs *regs, const struct ins_regset *set, unsigned loc,
+                                  const struct slc_want *want, bool is_address)
+{
+    assert(loc < INS_LOC_COUNT);
+    if (!regs->wants)
+        return;
+    struct slc_want *own = is_address ? &regs->wants->address[loc] : &regs->wants->value[loc];
+    if (ins_regset_has(set, loc))
+        slc_want_merge(own, want);
+    else
+        *own = *want;
+}
+
+static inline void slc_regs_add(struct slc_regs *regs, unsigned loc, const struct slc_want *want,
+                                bool is_address)
+{
+    struct ins_regset *set = is_address ? &regs->address : &regs->value;
+
+    slc_regs_merge(regs, set, loc, want, is_address);
+    ins_regset_add(set, loc);
+    if (!is_address)
+        regs->narrow.bits[loc / 64] &= ~(UINT64_C(1) << (loc % 64));
+}
+
 /* Wants bytes of a piece as values. */
 void slc_regs_add_mask(struct slc_regs *regs, unsigned loc, uint32_t mask,
                        const struct slc_want *want);
