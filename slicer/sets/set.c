@@ -392,6 +392,15 @@ static int count_exec(struct wetdbg_slice *slice, const struct wet_interval *int
     return 0;
 }
 
+/* Has the next interval of which there is something run while this one is looked at. */
+static void prefetch_next(const struct wetdbg_set *set, uint64_t k)
+{
+    for (k++; k < set->part_count && !set->parts[k];)
+        k++;
+    if (k < set->part_count)
+        wet_prefetch(set->wet, k);
+}
+
 /* `same` is of all nodes, none of them met. */
 static int add_part(struct wetdbg_slice *slice, const struct wetdbg_set *set, uint64_t k,
                     struct same *same)
@@ -402,6 +411,7 @@ static int add_part(struct wetdbg_slice *slice, const struct wetdbg_set *set, ui
 
     if (err)
         return err;
+    prefetch_next(set, k);
     err = slc_slice_make_bits(slice, interval, &bits);
     if (!err)
         slc_set_bits(set, k, bits);
