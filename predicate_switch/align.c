@@ -89,7 +89,8 @@ struct pair {
     struct wetdbg_model *model;
     struct side here, there;
     struct psw_counterpart *asked;
-    size_t count, at; /* asked[at] is the next one */
+    size_t count, at;  /* asked[at] is the next one */
+    bool is_joint_end; /* the first run ended where the other one was with it */
 };
 
 /* ---- one run ---- */
@@ -293,6 +294,7 @@ static int go_on(struct pair *pair, bool *is_lost)
     }
     pc = way_pc(&here->way);
     int err = step_both(pair, target_left + 1);
+    pair->is_joint_end = !err && here->is_end && here->handlers == there->handlers;
     if (err || here->is_end || there->is_end)
         return err;
     if (here->handlers == there->handlers && way_pc(&here->way) == way_pc(&there->way))
@@ -305,6 +307,19 @@ static int go_on(struct pair *pair, bool *is_lost)
     if (!err && !here->is_end && !there->is_end && pair->at < pair->count)
         *is_lost = way_pc(&here->way) != way_pc(&there->way);
     return err;
+}
+
+/* What is behind the end of at least one run: in the first one, only what faulted there. */
+static void settle_rest(struct pair *pair, bool is_lost)
+{
+    bool goes_on = pair->is_joint_end && !pair->there.is_end;
+
+    for (size_t i = pair->at; i < pair->count && goes_on; i++)
+        pair->asked[i].there = way_time(&pair->there.way);
+    if (pair->is_joint_end)
+        settle(pair, UINT64_MAX, goes_on ? PSW_MET : PSW_ENDS);
+    else
+        settle(pair, UINT64_MAX, is_lost || pair->here.is_end ? PSW_LOST : PSW_ENDED);
 }
 
 static int pair_open(struct pair *pair, struct wetdbg *run, const struct wetdbg_thread *thread,
@@ -339,7 +354,7 @@ int psw_align(struct wetdbg *run, const struct wetdbg_thread *thread, struct psw
 
     while (!err && !is_lost && pair.at < count && !pair.here.is_end && !pair.there.is_end)
         err = go_on(&pair, &is_lost);
-    settle(&pair, UINT64_MAX, is_lost || pair.here.is_end ? PSW_LOST : PSW_ENDED);
+    settle_rest(&pair, is_lost);
     pair_close(&pair);
     return err;
 }

@@ -24,6 +24,7 @@ enum psw_fate {
     PSW_MET,     /* `there` is its counterpart */
     PSW_SKIPPED, /* none: it is in a region that the other run did not come to */
     PSW_ENDED,   /* none: the other run's thread ended before it */
+    PSW_ENDS,    /* it is where both runs end */
     PSW_LOST,    /* not known: something that is no branch or call led to different places */
 };
 
@@ -35,7 +36,8 @@ struct psw_counterpart {
 
 /*
  * Finds the counterparts of a thread's instances after `time`, at which it was there; `asked` is
- * sorted by time. The runs are equal up to the instruction at `time`, of which the outcome may
+ * sorted by time. Of a run that a fault has ended the instruction that faulted may be the last of
+ * `asked`, as if it had been executed. The runs are equal up to the instruction at `time`, of which the outcome may
  * differ; the switched one is what the tracer has taken. Goes over both runs from there to the
  * latest of `asked`. 0; -ENOMEM, errors of running intervals and of the tracer.
  */

@@ -14,6 +14,7 @@
 #include "predicate_switch/asked.h"
 #include "predicate_switch/proof.h"
 #include "predicate_switch/switcher.h"
+#include "slicer/slicer.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/implicit.h>
 
@@ -216,6 +217,16 @@ static void forget_round(struct work *work)
     work->list = (struct psw_asked_list){0};
 }
 
+/* When the instruction faulted that the criterion is about; 0: it is about something else. */
+static wetdbg_time find_fault(const struct work *work)
+{
+    const struct wetdbg_info *info = wetdbg_get_info(work->wet);
+    bool is_it = info->signal && wetdbg_failure_time(work->criterion) == info->signal_time &&
+                 slc_slice_pc_at(work->slice, info->signal_time);
+
+    return is_it ? info->signal_time : 0;
+}
+
 static int begin_round(struct work *work)
 {
     const struct wetdbg_slice_options how = {.kinds = WETDBG_SLICE_FULL,
@@ -230,6 +241,8 @@ static int begin_round(struct work *work)
     forget_round(work);
     work->result->rounds++;
     int err = wetdbg_slice_backward(work->wet, work->criterion, &how, &work->slice);
+    if (!err)
+        work->proving.fault = find_fault(work);
     if (!err)
         err = psw_omissions_find(work->candidates, work->slice, true, &work->omissions);
     if (!err)

@@ -120,7 +120,7 @@ static int want_instance(void *arg, const struct wetdbg_slice_instance *instance
         .is_own = work->is_thorough && wetdbg_is_own(work->candidates->wet, instance->pc)};
 
     if (instance->location != WETDBG_LOCATION_NONE)
-        return work->is_thorough && instance->parent < until
+        return work->is_thorough && instance->parent <= until
                    ? psw_handings_add(&work->handings, instance)
                    : 0;
     if (!instance->address || instance->edge == WETDBG_EDGE_CONTROL ||

@@ -118,6 +118,8 @@ static int compare_use(struct psw_proving *proving, const struct psw_use *use,
 static const char *open_reason(const struct switched *run,
                                const struct psw_counterpart *counterpart)
 {
+    if (counterpart->fate == PSW_ENDS)
+        return "the switched run ends there, too";
     if (counterpart->fate == PSW_LOST)
         return "the runs could not be aligned";
     if (counterpart->fate == PSW_ENDED && WIFSIGNALED(run->result.status))
@@ -182,13 +184,20 @@ static int prove_thread(struct psw_proving *proving, const struct switched *run,
 
 /* ---- threads ---- */
 
+/* The thread that executed a use, or was to; NULL: none did. */
+static const struct wetdbg_thread *thread_of(const struct psw_proving *proving,
+                                             const struct psw_use *use)
+{
+    return wetdbg_thread_at(proving->wet, use->time == proving->fault ? use->time - 1 : use->time);
+}
+
 /* Those of one thread. */
 static int choose_uses(const struct psw_proving *proving, const struct wetdbg_thread *thread,
                        const struct psw_uses *uses, struct psw_uses *chosen)
 {
     chosen->count = 0;
     for (size_t i = 0; i < uses->count; i++) {
-        if (wetdbg_thread_at(proving->wet, uses->items[i].time) != thread)
+        if (thread_of(proving, &uses->items[i]) != thread)
             continue;
         if (wd_grow(chosen->items, chosen->capacity, chosen->count + 1))
             return -ENOMEM;
@@ -224,14 +233,14 @@ static int prove_threads(struct psw_proving *proving, const struct switched *run
 }
 
 /* Whether at least one use can be looked for; says why one cannot. At the failure itself nothing
- * executes. */
+ * executes, but for the instruction that faulted. */
 static bool has_uses(const struct psw_proving *proving, const struct wetdbg_candidate *candidate,
                      const struct psw_uses *uses, char reason[96])
 {
     bool is_there = false, is_later = false;
 
     for (size_t i = 0; i < uses->count; i++) {
-        const struct wetdbg_thread *thread = wetdbg_thread_at(proving->wet, uses->items[i].time);
+        const struct wetdbg_thread *thread = thread_of(proving, &uses->items[i]);
         is_there |= thread && is_common(thread, candidate->time);
         is_later |= thread && !is_common(thread, candidate->time);
     }

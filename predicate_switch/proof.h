@@ -9,12 +9,13 @@
 #include <wetdbg/implicit.h>
 
 /* What switched runs are made with, and what is known of the recorded one. Embedded by its holder,
- * who sets the first four. */
+ * who sets the first five. */
 struct psw_proving {
     struct wetdbg *wet;
     struct psw_session *session;
     const struct psw_predicates *predicates; /* of the candidates */
     const struct wetdbg_implicit_options *options;
+    wetdbg_time fault; /* of the instruction that did not complete, if the slice has it; 0: none */
     struct psw_tracer *tracer;
     struct psw_readings readings; /* of uses in the recorded run */
 };

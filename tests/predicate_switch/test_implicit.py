@@ -30,6 +30,7 @@ REGISTERS = Guest("omits_registers",
                   {1: "RATE", 2: "RETURNED", 3: "SCALE", 4: "SUM", 5: "SAME", 6: "PASSED", 7: "ENDED"})
 
 THREADS = Guest("omits_threads", {1: "RATE", 2: "LEVEL"})
+CRASH = Guest("omits_crash", {1: "FOUND"}, ["OTHER", "CRASH"])
 
 
 def ask(bench, trace, *commands):
@@ -150,6 +151,16 @@ def check_threads(bench, trace):
     bench.check(found["proving"] + found["refuted"] <= found["tried"], f"what was no run is not counted as one: {found}")
 
 
+def check_crash(bench, trace):
+    """The instruction that faulted is a use, though it did not complete."""
+    bench.check(bench.run(CRASH.program(bench, 1), "0").out == "3", "natively it is found")
+    without, answer = ask(bench, trace, "slice crash", "slice --implicit crash")
+    edge, = answer["implicit"]["edges"]
+    bench.check((edge["switched"]["line"], edge["use"]["line"], edge["was"], edge["effect"]) ==
+                (CRASH.lines["FOUND"], CRASH.lines["CRASH"], "0", "value"), f"the pointer: {edge}")
+    bench.check(CRASH.lines["FOUND"] in lines_of(CRASH, answer) - lines_of(CRASH, without), "its line is gained")
+
+
 def test(bench, _):
     trace = bench.record("omits", MEMORY.program(bench), "0")
     check_values(bench, check_edges(bench, trace, MEMORY))
@@ -159,6 +170,7 @@ def test(bench, _):
     for number, right in ((None, "32"), (1, "72"), (2, "34")):
         bench.check(bench.run(THREADS.program(bench, number), "0").out == right, f"{number} natively: {right}")
     check_threads(bench, bench.record("omits_threads", THREADS.program(bench), "0"))
+    check_crash(bench, bench.record("omits_crash", CRASH.program(bench), "0"))
 
 
 if __name__ == "__main__":
