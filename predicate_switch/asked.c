@@ -7,6 +7,8 @@
 #include "common/array.h"
 #include "common/bisect.h"
 
+#define ASKED_MOST ((size_t)1 << 20) /* switches of a list, the latest */
+
 struct finder {
     const struct wetdbg_slice *slice;
     const struct psw_omissions *omissions;
@@ -25,47 +27,6 @@ static size_t first_of(const struct psw_omissions *omissions, uint32_t predicate
 static bool concerns(const struct psw_omission *omission, wetdbg_time time)
 {
     return omission->after < time && time < omission->before;
-}
-
-static int ask(struct finder *finder, const struct psw_omission *omission, wetdbg_time time,
-               uint32_t turn)
-{
-    struct psw_asked_list *list = finder->list;
-
-    if (wd_grow(list->items, list->capacity, list->count + 1))
-        return -ENOMEM;
-    list->items[list->count++] =
-        (struct psw_asked){.time = time,
-                           .predicate = omission->predicate,
-                           .way = omission->way,
-                           .distance = omission->distance,
-                           .kind = omission->kind,
-                           .turn = turn,
-                           .is_sure = finder->unsure && omission->after &&
-                                      !wetdbg_set_contains_time(finder->unsure, omission->after)};
-    return 0;
-}
-
-/* What is in the slice already needs no proof. */
-static int meet(void *arg, const struct psw_instance *item, wetdbg_time time)
-{
-    struct finder *finder = arg;
-    const struct psw_omissions *omissions = finder->omissions;
-    int err = 0;
-
-    if (item->way == PSW_NONE || wetdbg_slice_contains_time(finder->slice, time))
-        return 0;
-    for (size_t i = first_of(omissions, item->predicate);
-         i < omissions->count && omissions->items[i].predicate == item->predicate && !err; i++) {
-        const struct psw_omission *omission = &omissions->items[i];
-        if (!concerns(omission, time) || item->way == omission->way)
-            continue;
-        if (finder->turns[i] < finder->each)
-            err = ask(finder, omission, time, finder->turns[i]++);
-        else
-            finder->list->is_cut = true;
-    }
-    return err;
 }
 
 /* How far down the list: its distance, and somewhat more for each instance that stands before. */
@@ -93,32 +54,59 @@ static int by_order(const void *a, const void *b)
     return x->way < y->way ? -1 : x->way > y->way;
 }
 
-static int by_switch(const void *a, const void *b)
+/* Adds a switch, of which the best reason is enough. Instances come one by one: what is known of
+ * this one's switches stands at the end of the list. */
+static int ask(struct finder *finder, const struct psw_omission *omission, wetdbg_time time,
+               uint32_t turn)
 {
-    const struct psw_asked *x = a, *y = b;
+    struct psw_asked_list *list = finder->list;
+    const struct psw_asked asked = {.time = time,
+                                    .predicate = omission->predicate,
+                                    .way = omission->way,
+                                    .distance = omission->distance,
+                                    .kind = omission->kind,
+                                    .turn = turn,
+                                    .is_sure =
+                                        finder->unsure && omission->after &&
+                                        !wetdbg_set_contains_time(finder->unsure, omission->after)};
 
-    if (x->time != y->time)
-        return x->time < y->time ? -1 : 1;
-    if (x->way != y->way)
-        return x->way < y->way ? -1 : 1;
-    return by_order(a, b);
+    for (size_t i = list->count; i-- > 0 && list->items[i].time == time;) {
+        if (list->items[i].way != asked.way)
+            continue;
+        if (by_order(&asked, &list->items[i]) < 0)
+            list->items[i] = asked;
+        return 0;
+    }
+    if (list->count == ASKED_MOST) {
+        list->is_cut = true;
+        return 0;
+    }
+    if (wd_grow(list->items, list->capacity, list->count + 1))
+        return -ENOMEM;
+    list->items[list->count++] = asked;
+    return 0;
 }
 
-/* Of each switch the best reason is enough. */
-static void sort(struct psw_asked_list *list)
+/* What is in the slice already needs no proof. */
+static int meet(void *arg, const struct psw_instance *item, wetdbg_time time)
 {
-    size_t kept = 0;
+    struct finder *finder = arg;
+    const struct psw_omissions *omissions = finder->omissions;
+    int err = 0;
 
-    if (!list->count)
-        return;
-    qsort(list->items, list->count, sizeof(*list->items), by_switch);
-    for (size_t i = 0; i < list->count; i++) {
-        const struct psw_asked *item = &list->items[i], *last = &list->items[kept - !!kept];
-        if (!kept || last->time != item->time || last->way != item->way)
-            list->items[kept++] = *item;
+    if (item->way == PSW_NONE || wetdbg_slice_contains_time(finder->slice, time))
+        return 0;
+    for (size_t i = first_of(omissions, item->predicate);
+         i < omissions->count && omissions->items[i].predicate == item->predicate && !err; i++) {
+        const struct psw_omission *omission = &omissions->items[i];
+        if (!concerns(omission, time) || item->way == omission->way)
+            continue;
+        if (finder->turns[i] < finder->each)
+            err = ask(finder, omission, time, finder->turns[i]++);
+        else
+            finder->list->is_cut = true;
     }
-    list->count = kept;
-    qsort(list->items, list->count, sizeof(*list->items), by_order);
+    return err;
 }
 
 int psw_asked_find(struct wetdbg_candidates *candidates, const struct wetdbg_slice *slice,
@@ -132,8 +120,8 @@ int psw_asked_find(struct wetdbg_candidates *candidates, const struct wetdbg_sli
         return -ENOMEM;
     int err = psw_instances_back(&candidates->instances, candidates->options.until, meet, &finder);
     free(finder.turns);
-    if (!err)
-        sort(list);
+    if (!err && list->count)
+        qsort(list->items, list->count, sizeof(*list->items), by_order);
     return err;
 }
 

@@ -22,7 +22,7 @@ struct psw_asked {
 struct psw_asked_list {
     struct psw_asked *items; /* what to try first comes first */
     size_t count, capacity;
-    bool is_cut; /* of a predicate there were more instances for a use */
+    bool is_cut; /* there were more instances than were asked for */
 };
 
 /* A use, by its time, and what it read. */
@@ -38,7 +38,8 @@ struct psw_uses {
 };
 
 /* Those of a slice's omissions: for a use `each` instances of a predicate, the latest before it.
- * `unsure` may be NULL. Goes back over the run once. 0, -ENOMEM or errors of running intervals. */
+ * `unsure` may be NULL. Goes back over the run once. Memory: 40 bytes for each switch, 40 MB at
+ * most. 0, -ENOMEM or errors of running intervals. */
 int psw_asked_find(struct wetdbg_candidates *candidates, const struct wetdbg_slice *slice,
                    const struct psw_omissions *omissions, const struct wetdbg_set *unsure,
                    uint32_t each, struct psw_asked_list *list);
