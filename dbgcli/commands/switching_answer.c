@@ -271,7 +271,7 @@ static int show_slice(struct cli_switching *self, const struct wetdbg_candidate 
 static void print_way(const struct cli_switching *self, uint64_t to)
 {
     struct cli_out *out = self->session->out;
-    struct wetdbg_line_location *locations = NULL;
+    struct wetdbg_range *ranges = NULL;
     struct wetdbg_line line;
     size_t count = 0;
     bool has_line = wetdbg_line_at(self->session->model, to, &line) == 0 && line.line;
@@ -279,10 +279,11 @@ static void print_way(const struct cli_switching *self, uint64_t to)
     fputs(" to ", out->stream);
     if (has_line) {
         fprintf(out->stream, "line %" PRIu32, line.line);
-        if (wetdbg_line_locations(self->session->model, line.file, line.line, &locations, &count))
+        if (wetdbg_line_ranges(self->session->model, line.file, line.line, &ranges, &count))
             count = 0;
-        free(locations);
-        if (count == 1 && line.start == to)
+        bool is_plain = count == 1 && ranges[0].start == to;
+        free(ranges);
+        if (is_plain)
             return;
         fputs(", ", out->stream);
     }

@@ -469,6 +469,20 @@ int wetdbg_inline_chain(struct wetdbg_model *model, uint64_t pc, struct wetdbg_l
     return wetdbg_line_at(model, pc, chain);
 }
 
+int wetdbg_line_ranges(struct wetdbg_model *model, const char *file, uint32_t line,
+                       struct wetdbg_range **ranges, size_t *count)
+{
+    struct wetdbg_line_location *locations;
+    int result = wetdbg_line_locations(model, file, line, &locations, count);
+    if (result)
+        return result;
+    *ranges = calloc(*count + 1, sizeof(**ranges));
+    for (size_t i = 0; i < *count; i++)
+        (*ranges)[i] = (struct wetdbg_range){locations[i].pc, locations[i].pc + 1};
+    free(locations);
+    return 0;
+}
+
 int wetdbg_line_locations(struct wetdbg_model *model, const char *file, uint32_t line,
                           struct wetdbg_line_location **locations, size_t *count)
 {

@@ -76,6 +76,30 @@ def check_expect(bench):
     bench.check(flaky.status == 2 and "two answers" in flaky.err, "a flaky oracle", flaky)
 
 
+TABLE = """#include <stdio.h>
+static int pick(int c) { switch (c) { case 1: return 5; case 2: return 9; case 3: return 11; case 4: return 17; case 5: return 23; default: return 0; } }
+int main(void) { int sum = 0; for (volatile int i = 0; i < 3; i++) sum += pick(1); printf("%d\\n", sum); return 0; }
+"""
+
+
+def check_table(bench):
+    """Ways of a table's jump that lead to one line are told apart, and which of the jump's times it is."""
+    source, program, right = bench.path("table.c"), bench.path("table"), bench.path("nineteen")
+    for path, text in ((source, TABLE), (right, "19\n")):
+        with open(path, "w") as file:
+            file.write(text)
+    if bench.run("cc", "-g", "-O0", "-o", program, source).status != 0:
+        print("SKIPPED: test_switch_verb: no compiler")
+        return
+    run = bench.wet("switch", f"--expect={right}", "--all", "--extents", "--", program)
+    rows = [line.split(" (switch")[0] for line in run.out.splitlines() if line.startswith("exact ") and "the switch to line 2" in line]
+    bench.check(run.status == 0 and len(rows) >= 3 and len(set(rows)) == len(rows), f"rows that look alike: {rows}", run)
+    ways = {re.search(r"to line 2, (0x[0-9a-f]+ <pick\+[0-9]+>)", row)[1] for row in rows if "line 2, 0x" in row}
+    bench.check(len(ways) == 1, f"one way is right: {rows}")
+    for time in (", the last of its 3 times", ", the 2nd of its 3 times", ", the 1st of its 3 times"):
+        bench.check(any(row.endswith(time) for row in rows), f"{time}: {rows}")
+
+
 def check_crash(bench):
     program = f"{bench.build}/tests/programs/fault_symtab_O0"
     run = bench.wet("switch", "--no-crash", "--json", "--", program, *SYMBOLS)
@@ -177,6 +201,7 @@ def check_refusals(bench):
 def test(bench, _):
     check_expect(bench)
     check_crash(bench)
+    check_table(bench)
     check_jobs(bench)
     check_interrupt(bench)
     check_files(bench)
