@@ -133,6 +133,7 @@ static void complete_offers_what_the_tables_have(void **state)
         {"nosuch x", ""},
         {"record ./a", "*\n"},
         {"dd --unit t", "token\ntree\n"},
+        {"dd --runs l", "live\n"},
         {"dd --fail x", "*\n"},
         {"dd ./a", "*\n"},
     };

@@ -103,6 +103,12 @@ static void values_of_options_are_offered(void **state)
     expect(*state, "prune --ok=ex", "exit");
     expect(*state, "bookmark --delete=o", "overrun");
     expect(*state, "switch --expect=/tmp/nothing-is-called-so", "");
+    expect(*state, "switch --expect=/proc/self/envir", "/proc/self/environ");
+    expect(*state, "slice --svg /proc/self/fdin", "/proc/self/fdinfo/");
+    expect(*state, "slice --against /proc/self/envir", "/proc/self/environ");
+    expect(*state, "what-if x=1 --keep /proc/self/envir", "/proc/self/environ");
+    expect(*state, "save A /proc/self/envir", "/proc/self/environ");
+    expect(*state, "let A = load /proc/self/envir", "/proc/self/environ");
     expect(*state, "what-if main.c:12 sw", "switch");
     expect(*state, "what-if x=1 @s", "start");
     expect(*state, "what-if cr", "");
