@@ -50,7 +50,7 @@ struct text {
     size_t size;
 };
 
-/* Adds what a descriptor has, as long as there is room; false at its end. `fd`: where it goes on to,
+/* Adds what a descriptor has, as long as there is room; false at its end. `fd`: where it goes on,
  * or -1. */
 static bool pass_on(int from, int fd, struct text *text)
 {

@@ -115,6 +115,8 @@ def check_prompt(bench, trace):
     bench.check("gets another value: 7, not 3" in run.out, "the values", run)
     bench.check(run.out.rstrip().count("implicit: ") == 2, "why says it, too", run)
     check_named(bench, trace)
+    chop, = ask(bench, trace, f"chop omits.c:{LINES['RATE']}#1 output:0")
+    bench.check(chop["instances"] == 0 and "--implicit" in chop["empty_because"], f"an empty chop: {chop['empty_because']}")
     expected = bench.path("right")
     with open(expected, "w") as file:
         file.write(bench.run(MEMORY.program(bench, 1), "0").out)
