@@ -41,10 +41,10 @@ static const char *why_never(const struct dlt_tester *tester)
     const struct dlt_plan *plan = tester->plan;
     if (!tester->engine || !plan->program)
         return "there is no program that could be recorded";
-    if (plan->options->oracle == WETDBG_DD_COMMAND)
-        return "the oracle's command needs real files";
     if (plan->options->memory_bytes || plan->options->disk_bytes)
         return "limits of memory and disk are those of real runs";
+    if (plan->way == DLT_WAY_ARGV || plan->way == DLT_WAY_ENV)
+        return "words and variables lie on the first stack, whose addresses their lengths change";
     if (plan->way != DLT_WAY_STDIN && plan->way != DLT_WAY_WORD)
         return "live runs are given other standard input or another file, and here what changes is "
                "neither: arguments, variables, or a directory";
@@ -169,10 +169,10 @@ static int real_start(struct dlt_tester *tester, unsigned slot)
 }
 
 int dlt_test_start(struct dlt_tester *tester, unsigned slot,
-                   const struct wetdbg_dd_bytes *candidate)
+                   const struct wetdbg_dd_bytes *candidate, bool is_real)
 {
     struct dlt_candidate_test *test = &tester->slots[slot];
-    int err = live_prepare(tester, slot);
+    int err = is_real ? 0 : live_prepare(tester, slot);
     test->candidate.size_bytes = 0;
     test->is_unresolved = test->is_compared = false;
     if (!err)
@@ -183,7 +183,8 @@ int dlt_test_start(struct dlt_tester *tester, unsigned slot,
         return err;
     tester->tests++;
     test->begin_s = wd_seconds();
-    bool is_live = tester->live && tester->is_checked && dlt_live_is_free(tester->live, slot) &&
+    bool is_live = !is_real && tester->live && tester->is_checked &&
+                   dlt_live_is_free(tester->live, slot) &&
                    !dlt_live_ask(tester->live, slot, candidate);
     if (!is_live)
         return real_start(tester, slot);

@@ -55,9 +55,10 @@ struct dlt_tester {
     uint64_t real_count, live_count, live_resolved;
 };
 
-/* Starts a test in a free slot. Errors of dlt_trial_start(); -WETDBG_ERR_INTERRUPTED. */
+/* Starts a test in a free slot; `is_real`: by a real run. Errors of dlt_trial_start();
+ * -WETDBG_ERR_INTERRUPTED. */
 int dlt_test_start(struct dlt_tester *tester, unsigned slot,
-                   const struct wetdbg_dd_bytes *candidate);
+                   const struct wetdbg_dd_bytes *candidate, bool is_real);
 
 /* Waits until a test has ended; *is_live: a live run alone gave the outcome. -ESTALE without a
  * message: a live run and a real one disagree, live runs are given up, and outcomes that they gave

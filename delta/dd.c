@@ -35,6 +35,12 @@ struct search {
     struct dlt_tester tester;
     uint64_t tests; /* of inputs whose outcome has to be known, beside the tester's */
     bool is_last_live;
+    /* What live runs found, while it is gone through once more: candidates between the two results
+     * are doubted, and tested by real runs. */
+    const struct wetdbg_delta_result *doubted;
+    bool is_doubted; /* the candidate at hand */
+    struct wetdbg_delta_key slot_keys[WETDBG_DELTA_JOBS_MAX];
+    uint64_t confirmed, unconfirmed;
     struct dlt_report fail_report, pass_report;
     struct dlt_reference reference;
     struct wd_buf candidate; /* room */
@@ -207,10 +213,25 @@ static int candidate_make(struct search *search, const struct wetdbg_delta_set *
     return dlt_input_render(&search->input, set, &search->candidate, NULL);
 }
 
+/* Whether a set has all of the passing result and more, and lacks some of the failing one: were
+ * such candidates otherwise, the results would not be minimal. */
+static bool is_between(const struct wetdbg_delta_result *found, const struct wetdbg_delta_set *set)
+{
+    bool is_more = false, is_less = false;
+    for (size_t i = 0; i < (set->count + 63) / 64; i++) {
+        if (found->pass[i] & ~set->words[i] || set->words[i] & ~found->fail[i])
+            return false;
+        is_more = is_more || set->words[i] != found->pass[i];
+        is_less = is_less || set->words[i] != found->fail[i];
+    }
+    return is_more && is_less;
+}
+
 static void test_key(void *context, const struct wetdbg_delta_set *set,
                      struct wetdbg_delta_key *key)
 {
     struct search *search = context;
+    search->is_doubted = search->doubted && is_between(search->doubted, set);
     if (candidate_make(search, set) == 0)
         key_of(search->candidate.data, search->candidate.size_bytes, key);
     else
@@ -223,15 +244,24 @@ static int test_start(void *context, unsigned slot, const struct wetdbg_delta_se
     int err = candidate_make(search, set);
     if (err)
         return err;
+    key_of(search->candidate.data, search->candidate.size_bytes, &search->slot_keys[slot]);
     return dlt_test_start(
         &search->tester, slot,
-        &(struct wetdbg_dd_bytes){search->candidate.data, search->candidate.size_bytes});
+        &(struct wetdbg_dd_bytes){search->candidate.data, search->candidate.size_bytes},
+        search->is_doubted);
 }
 
 static int test_finish(void *context, unsigned *slot, enum wetdbg_delta_outcome *outcome)
 {
     struct search *search = context;
-    return dlt_test_finish(&search->tester, slot, outcome, &search->is_last_live);
+    enum wetdbg_delta_outcome known;
+    int err = dlt_test_finish(&search->tester, slot, outcome, &search->is_last_live);
+    if (err || search->is_last_live || !search->doubted ||
+        !dlt_journal_is_live(search->journal, &search->slot_keys[*slot]))
+        return err;
+    search->confirmed++;
+    err = dlt_journal_recall(search->journal, &search->slot_keys[*slot], &known);
+    return err || known == *outcome ? err : wetdbg_fail_plain(-ESTALE);
 }
 
 static void test_cancel(void *context, unsigned slot)
@@ -242,7 +272,13 @@ static void test_cancel(void *context, unsigned slot)
 static int test_recall(void *context, const struct wetdbg_delta_key *key,
                        enum wetdbg_delta_outcome *outcome)
 {
-    return dlt_journal_recall(((struct search *)context)->journal, key, outcome);
+    struct search *search = context;
+    if (search->is_doubted && dlt_journal_is_live(search->journal, key)) {
+        if (search->confirmed < WETDBG_DD_CONFIRMED_MAX)
+            return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
+        search->unconfirmed++;
+    }
+    return dlt_journal_recall(search->journal, key, outcome);
 }
 
 static int test_learned(void *context, const struct wetdbg_delta_key *key,
@@ -504,6 +540,21 @@ static void tester_set(struct search *search, const struct dlt_live_engine *engi
                                          .jobs = jobs_of(search->options)};
 }
 
+/* Goes through the search once more, with what is known: only what the result's being minimal rests
+ * on is asked again, of real runs. -ESTALE: one of them says something else. */
+static int minimal_check(struct search *search, const struct wetdbg_delta_result *found)
+{
+    struct wetdbg_delta_result again = {0};
+    search->confirmed = search->unconfirmed = 0;
+    if (!dlt_journal_live_count(search->journal))
+        return 0;
+    search->doubted = found;
+    int err = search_run(search, &again);
+    search->doubted = NULL;
+    wetdbg_delta_result_fini(&again);
+    return err;
+}
+
 /* Searches, and confirms. What live runs gave is forgotten if it does not hold, and the search goes
  * through again with what is known of real ones. */
 static int search_whole(struct search *search, struct wetdbg_delta_result *found,
@@ -511,8 +562,10 @@ static int search_whole(struct search *search, struct wetdbg_delta_result *found
 {
     for (;;) {
         int err = search_run(search, found);
-        bool is_wrong = err == -ESTALE;
         bool has_live = dlt_journal_live_count(search->journal) > 0;
+        if (!err)
+            err = minimal_check(search, found);
+        bool is_wrong = err == -ESTALE;
         if (!err) {
             err = result_make(search, found, result);
             is_wrong = err == -WETDBG_ERR_NOT_FOUND && has_live;
@@ -547,6 +600,8 @@ int dlt_dd(const struct wetdbg_dd_options *options, const struct dlt_live_engine
         result->resumed = dlt_journal_count(search->journal);
     result->tests = search->tests + search->tester.tests;
     result->live = search->tester.live_tests;
+    result->confirmed = search->confirmed;
+    result->unconfirmed = search->unconfirmed;
     snprintf(result->not_live, sizeof(result->not_live), "%s", search->tester.reason);
     result->unresolved = search->tester.unresolved;
     memcpy(result->unresolved_because, search->tester.unresolved_because,

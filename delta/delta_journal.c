@@ -174,6 +174,12 @@ int dlt_journal_recall(const struct dlt_journal *journal, const struct wetdbg_de
     return 0;
 }
 
+bool dlt_journal_is_live(const struct dlt_journal *journal, const struct wetdbg_delta_key *key)
+{
+    uint32_t n = journal->count ? *place_of(journal, key) : 0;
+    return n && !journal->has_no_live && journal->entries[n - 1].is_live;
+}
+
 uint64_t dlt_journal_live_count(const struct dlt_journal *journal)
 {
     uint64_t count = 0;

@@ -30,6 +30,9 @@ void dlt_journal_distrust(struct dlt_journal *journal);
 int dlt_journal_recall(const struct dlt_journal *journal, const struct wetdbg_delta_key *key,
                        enum wetdbg_delta_outcome *outcome);
 
+/* Whether the outcome that it would recall is a live run's. */
+bool dlt_journal_is_live(const struct dlt_journal *journal, const struct wetdbg_delta_key *key);
+
 /* Where an outcome is from: from the inputs that a search begins with, which is not written down; a
  * real run; a live one. */
 enum dlt_origin { DLT_FROM_ENDS, DLT_FROM_REAL, DLT_FROM_LIVE };

@@ -13,6 +13,7 @@ static void input_name(const struct dlt_plan *plan, const char *scratch, struct 
 {
     bool is_file = plan->way == DLT_WAY_WORD || plan->way == DLT_WAY_FILES;
     run->input[0] = 0;
+    snprintf(run->scratch, sizeof(run->scratch), "%s", scratch);
     if (is_file)
         snprintf(run->input, sizeof(run->input), "%s/input/%s", scratch, plan->file_name);
 }

@@ -13,7 +13,8 @@ struct dlt_extra_run {
     bool fails;       /* as far as that can be told without another run */
     char ended[1000]; /* how it ended, in words: "the program exited with status 0" */
     char input[2 *
-               DLT_SCRATCH_PATH_BYTES]; /* the file that the program had as its input; "": none */
+               DLT_SCRATCH_PATH_BYTES];   /* the file that the program had as its input; "": none */
+    char scratch[DLT_SCRATCH_PATH_BYTES]; /* the directory of the run */
 };
 
 /*

@@ -18,15 +18,26 @@ enum dlt_way {
 
 /* A file that a run left. */
 struct dlt_left_file {
-    const char *name; /* relative, below the directory where the command works */
+    const char *name; /* relative, without "..", below the directory where the command works */
     struct wetdbg_dd_bytes bytes;
+    /* Of a search's run: */
+    bool is_directory, is_gone;
+    bool is_of_scratch; /* `name` is below the run's own directory (warden.c) */
 };
 
 /* A run that is over, and of which a command is only asked. */
 struct dlt_ended_run {
     struct dlt_how how;
+    struct wetdbg_dd_bytes output;
     const struct dlt_left_file *files;
     size_t file_count;
+    /*
+     * It is a run that a search would have made: the command finds all of it where a real run has
+     * it. If files were left outside of the run's directory, then the command works in one that
+     * looks as this process's own would: links to what is there, and what was left in its place.
+     */
+    bool is_of_search;
+    struct wetdbg_dd_bytes errors;
 };
 
 /* Made by dlt_plan_init(), and not changed while runs are under way. */
@@ -45,7 +56,7 @@ struct dlt_plan {
     uint64_t tasks_max; /* of this user */
     const struct dlt_stand_in
         *stand_in; /* has the program run; NULL: nothing does, it is the program */
-    const struct dlt_ended_run *ended; /* nothing is run: candidates are what was put out. NULL */
+    const struct dlt_ended_run *ended; /* nothing is run, and the command is asked of this. NULL */
 };
 
 /* `options` are borrowed until dlt_plan_fini(), which is due after any result. -WETDBG_ERR_USAGE,

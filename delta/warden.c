@@ -3,14 +3,17 @@
  *     SCRATCH/input/NAME   the candidate, or a directory of files
  *     SCRATCH/temporary/   what TMPDIR names
  *     SCRATCH/work/        where the program works, if it is not to work where we do
+ *     SCRATCH/here/        where we work as a live run left it
  *     SCRATCH/output, SCRATCH/errors
  *     SCRATCH/said         what the oracle's command says on standard error
  *     SCRATCH/told         ... on standard output, which nobody reads; it may not be endless
  */
 #include "delta/warden.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +37,7 @@
 struct names {
     char input[DLT_SCRATCH_PATH_BYTES];
     char temporary[DLT_SCRATCH_PATH_BYTES], work[DLT_SCRATCH_PATH_BYTES];
+    char here[DLT_SCRATCH_PATH_BYTES];
     char output[DLT_SCRATCH_PATH_BYTES], errors[DLT_SCRATCH_PATH_BYTES],
         said[DLT_SCRATCH_PATH_BYTES], told[DLT_SCRATCH_PATH_BYTES];
 };
@@ -120,20 +124,113 @@ static int files_copy(struct warden *warden)
     return err;
 }
 
-/* What a run that is over put out and left. */
+/* What a run that is over put out. */
 static int ended_put(struct warden *warden)
 {
     const struct dlt_ended_run *ended = warden->plan->ended;
-    int err = file_write(warden->names->output, warden->candidate->data, warden->candidate->size);
-    for (size_t i = 0; i < ended->file_count && !err; i++) {
-        char name[2 * DLT_SCRATCH_PATH_BYTES];
-        snprintf(name, sizeof(name), "%s/%s", warden->names->work, ended->files[i].name);
-        directories_make(warden->names->work, name);
-        err = file_write(name, ended->files[i].bytes.data, ended->files[i].bytes.size);
-        if (err == -EEXIST) /* two files have one name there: the first one stays */
-            err = 0;
-    }
+    struct names *names = warden->names;
+    int err = file_write(names->output, ended->output.data, ended->output.size);
+    if (!err && ended->is_of_search)
+        err = file_write(names->errors, ended->errors.data, ended->errors.size);
     warden->report.program = ended->how;
+    return err;
+}
+
+/* What it left. Of files, two of which have one name there, the first one stays. */
+static int left_put(const struct dlt_left_file *left, const char *root)
+{
+    char name[2 * DLT_SCRATCH_PATH_BYTES];
+    snprintf(name, sizeof(name), "%s/%s", root, left->name);
+    directories_make(root, name);
+    if (left->is_directory)
+        return mkdir(name, 0700) && errno != EEXIST ? wetdbg_fail_errno("%s", name) : 0;
+    if (left->is_gone)
+        return remove(name) && errno != ENOENT ? wetdbg_fail_errno("%s", name) : 0;
+    int err = file_write(name, left->bytes.data, left->bytes.size);
+    return err == -EEXIST ? 0 : err;
+}
+
+static int ended_leave(struct warden *warden)
+{
+    const struct dlt_ended_run *ended = warden->plan->ended;
+    const char *root = ended->is_of_search ? warden->names->here : warden->names->work;
+    char name[2 * DLT_SCRATCH_PATH_BYTES];
+    int err = 0;
+    for (size_t i = 0; i < ended->file_count && !err; i++) {
+        const struct dlt_left_file *left = &ended->files[i];
+        snprintf(name, sizeof(name), "%s/%s", warden->scratch, left->name);
+        if (left->is_of_scratch && !left->is_directory)
+            unlink(name); /* the input, changed */
+        err = left_put(left, left->is_of_scratch ? warden->scratch : root);
+    }
+    return err;
+}
+
+/* ---- the directory where we work, as it would be ---- */
+
+#define VIEW_ENTRIES_MAX 4096
+
+/* Whether the run left something of that name (2), or below it (1). */
+static int is_left(const struct dlt_ended_run *ended, const char *name)
+{
+    size_t bytes = strlen(name);
+    int found = 0;
+    for (size_t i = 0; i < ended->file_count && found < 2; i++) {
+        const struct dlt_left_file *left = &ended->files[i];
+        if (left->is_of_scratch || strncmp(left->name, name, bytes) != 0)
+            continue;
+        if (!left->name[bytes])
+            found = left->is_directory ? 1 : 2;
+        else if (left->name[bytes] == '/')
+            found = 1;
+    }
+    return found;
+}
+
+/* Links in `to` to all that `from` has and the run did not touch. `below` is its name from where we
+ * work on, with a slash, or "". */
+static int view_make(const struct dlt_ended_run *ended, const char *from, const char *to,
+                     const char *below, unsigned *entries)
+{
+    DIR *dir = opendir(from);
+    struct dirent *entry;
+    int err = mkdir(to, 0700) ? wetdbg_fail_errno("%s", to) : 0;
+    while (dir && !err && (entry = readdir(dir))) {
+        char source[PATH_MAX], target[PATH_MAX], name[PATH_MAX];
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+            continue;
+        bool fits = snprintf(source, PATH_MAX, "%s/%s", from, entry->d_name) < PATH_MAX - 1 &&
+                    snprintf(target, PATH_MAX, "%s/%s", to, entry->d_name) < PATH_MAX - 1 &&
+                    snprintf(name, PATH_MAX, "%s%s", below, entry->d_name) < PATH_MAX - 1;
+        int left = fits ? is_left(ended, name) : 2;
+        if (!fits || ++*entries > VIEW_ENTRIES_MAX)
+            err = wetdbg_fail(-E2BIG, "%s: too many files for a live run's oracle", from);
+        else if (left == 1)
+            err = view_make(ended, source, target, strcat(name, "/"), entries);
+        else if (!left && symlink(source, target))
+            err = wetdbg_fail_errno("%s", target);
+    }
+    if (dir)
+        closedir(dir);
+    return err;
+}
+
+/* Whether the command needs such a directory. */
+static bool has_view(const struct dlt_ended_run *ended)
+{
+    bool is_here = false;
+    for (size_t i = 0; ended && ended->is_of_search && i < ended->file_count; i++)
+        is_here = is_here || !ended->files[i].is_of_scratch;
+    return is_here;
+}
+
+static int view_put(struct warden *warden)
+{
+    unsigned entries = 0;
+    char *cwd = getcwd(NULL, 0);
+    int err = cwd ? view_make(warden->plan->ended, cwd, warden->names->here, "", &entries)
+                  : wetdbg_fail_errno("getcwd");
+    free(cwd);
     return err;
 }
 
@@ -144,6 +241,7 @@ static int scratch_fill(struct warden *warden)
     name_make(folder, warden->scratch, "input");
     name_make(names->temporary, warden->scratch, "temporary");
     name_make(names->work, warden->scratch, "work");
+    name_make(names->here, warden->scratch, "here");
     name_make(names->output, warden->scratch, "output");
     name_make(names->errors, warden->scratch, "errors");
     name_make(names->said, warden->scratch, "said");
@@ -151,11 +249,15 @@ static int scratch_fill(struct warden *warden)
     if (mkdir(folder, 0700) || mkdir(names->temporary, 0700) || mkdir(names->work, 0700))
         return wetdbg_fail_errno("%s", warden->scratch);
     name_make(names->input, folder, warden->plan->file_name);
-    if (warden->plan->ended)
-        return ended_put(warden);
-    if (warden->plan->way == DLT_WAY_FILES)
-        return files_copy(warden);
-    return file_write(names->input, warden->candidate->data, warden->candidate->size);
+    const struct dlt_ended_run *ended = warden->plan->ended;
+    int err = ended ? ended_put(warden) : 0;
+    if (!err && (!ended || ended->is_of_search))
+        err = warden->plan->way == DLT_WAY_FILES
+                  ? files_copy(warden)
+                  : file_write(names->input, warden->candidate->data, warden->candidate->size);
+    if (!err && has_view(ended))
+        err = view_put(warden);
+    return err || !ended ? err : ended_leave(warden);
 }
 
 /* ---- words and variables ---- */
@@ -319,10 +421,11 @@ static char **oracle_environment(const struct warden *warden)
     static const char *const names[] = {"WETDBG_INPUT", "WETDBG_OUTPUT", "WETDBG_ERRORS",
                                         "WETDBG_STATUS", "TMPDIR"};
     char status[16] = "", *more[5];
-    bool is_ended = warden->plan->ended, has_program = warden->plan->program || is_ended;
+    const struct dlt_ended_run *ended = warden->plan->ended;
+    bool has_program = warden->plan->program || ended, is_alone = ended && !ended->is_of_search;
     const char *values[] = {
-        is_ended ? "" : warden->names->input, has_program ? warden->names->output : "",
-        has_program && !is_ended ? warden->names->errors : "", status, warden->names->temporary};
+        is_alone ? "" : warden->names->input, has_program ? warden->names->output : "",
+        has_program && !is_alone ? warden->names->errors : "", status, warden->names->temporary};
     if (has_program)
         status_format(&warden->report.program, status, sizeof(status));
     for (size_t i = 0; i < 5; i++)
@@ -356,7 +459,9 @@ static int oracle_ask(struct warden *warden)
         .program = plan->is_command_file ? plan->options->command : "/bin/sh",
         .argv = plan->is_command_file ? alone : for_shell,
         .environment = oracle_environment(warden),
-        .directory = plan->ended ? warden->names->work : NULL,
+        .directory = has_view(plan->ended)                       ? warden->names->here
+                     : plan->ended && !plan->ended->is_of_search ? warden->names->work
+                                                                 : NULL,
         .input = plan->program || plan->ended ? warden->names->output
                  : is_input_file              ? warden->names->input
                                               : "/dev/null",

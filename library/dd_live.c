@@ -5,14 +5,18 @@
  * bytes in the virtual kernel.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include "common/array.h"
 #include "delta/crash_place.h"
 #include "delta/dd.h"
 #include "delta/output_look.h"
+#include "delta/question.h"
 #include "predicate_switch/run.h"
 #include <wetdbg/build.h>
 #include <wetdbg/delta_record.h>
@@ -27,7 +31,8 @@ struct session {
     struct wetdbg_dd_recording *recording;
     struct wetdbg *wet;
     struct psw_session *runs;
-    const char *input; /* the file's name; NULL: standard input */
+    const char *input;   /* the file's name; NULL: standard input */
+    char *cwd, *scratch; /* where we work, and the recorded run's own directory, without links */
     wetdbg_time asked;
 };
 
@@ -79,6 +84,20 @@ static int runs_open(struct session *session)
     return 0;
 }
 
+static int places_find(struct session *session)
+{
+    const char *scratch = wetdbg_dd_recording_get(session->recording)->scratch;
+    const char *slash = strrchr(scratch, '/');
+    char *place = slash ? strndup(scratch, (size_t)(slash - scratch)) : NULL;
+    char *root = place ? realpath(*place ? place : "/", NULL) : NULL;
+    free(place);
+    session->cwd = getcwd(NULL, 0);
+    if (!root || !session->cwd || asprintf(&session->scratch, "%s%s", root, slash) < 0)
+        session->scratch = NULL;
+    free(root);
+    return session->scratch ? 0 : wetdbg_fail_errno("%s", scratch);
+}
+
 static int prepare(const struct dlt_plan *plan, const struct wetdbg_dd_bytes *fail, void **out)
 {
     const struct wetdbg_dd_place place = {.is_temporary = true};
@@ -92,6 +111,8 @@ static int prepare(const struct dlt_plan *plan, const struct wetdbg_dd_bytes *fa
         err = programs_check(dir);
     if (!err)
         err = wet_build(session, dir);
+    if (!err)
+        err = places_find(session);
     if (!err) {
         session->input = wetdbg_dd_recording_get(session->recording)->input;
         err = runs_open(session);
@@ -112,6 +133,9 @@ struct live_run {
     const struct wetdbg_dd_bytes *candidate;
     struct dlt_live_answer *answer;
     bool is_crash_known;
+    /* for a command: what it is asked about; the files are ours */
+    struct dlt_ended_run ended;
+    struct dlt_left_file *files;
 };
 
 static int input_change(void *arg, struct vk_kernel *kernel)
@@ -175,12 +199,149 @@ static int output_take(struct live_run *run, struct vk_kernel *kernel)
     return err;
 }
 
+/* ---- what a command finds ---- */
+
+#define LEFT_MAX (UINT64_C(256) << 20) /* bytes of a file that a command is asked about */
+
+static int stream_take(struct vk_kernel *kernel, int fd, struct wetdbg_dd_bytes *bytes)
+{
+    int64_t size = vk_kernel_output_size(kernel, fd);
+    if (size < 0 || size > (int64_t)LEFT_MAX)
+        return -ENODATA;
+    *bytes = (struct wetdbg_dd_bytes){malloc((size_t)size + 1), (size_t)size};
+    return bytes->data ? vk_kernel_output_read(kernel, fd, 0, bytes->data, bytes->size) : -ENOMEM;
+}
+
+/* What is left of a path behind a directory; NULL: it is not in there. */
+static const char *below(const char *path, const char *directory)
+{
+    size_t length = strlen(directory);
+    length -= length == 1; /* the root */
+    return !strncmp(path, directory, length) && path[length] == '/' ? path + length + 1 : NULL;
+}
+
+/* Where a command finds what the recorded run had as `path`; its name is NULL if nowhere. Of the
+ * run's own directory only what the program may use: the rest is its warden's. */
+static struct dlt_left_file place_of(const struct session *session, const char *path)
+{
+    const char *name = below(path, session->scratch);
+    struct dlt_left_file left = {.name = name, .is_of_scratch = name != NULL};
+    if (name && strncmp(name, "input/", 6) && strncmp(name, "temporary/", 10) &&
+        strncmp(name, "work/", 5))
+        left.name = NULL;
+    else if (!name)
+        left.name = below(path, session->cwd);
+    if (left.name && !dlt_left_name_is_below(left.name))
+        left.name = NULL;
+    return left;
+}
+
+/* One file or directory more; its bytes are its own then. */
+static int left_add(struct live_run *run, const struct dlt_left_file *left)
+{
+    size_t count = run->ended.file_count;
+    struct dlt_left_file added = *left;
+    added.name = strdup(left->name);
+    if (!added.name || wd_grow_one(run->files, count)) {
+        free((char *)added.name);
+        free(added.bytes.data);
+        return -ENOMEM;
+    }
+    run->files[count] = added;
+    run->ended.files = run->files;
+    run->ended.file_count = count + 1;
+    return 0;
+}
+
+typedef int (*left_read_fn)(struct vk_kernel *kernel, size_t index, uint64_t offset, void *bytes,
+                            size_t size);
+
+static int left_take(struct live_run *run, struct vk_kernel *kernel, const struct vk_file *file,
+                     size_t index, left_read_fn read)
+{
+    struct dlt_left_file left = place_of(run->session, file->path);
+    int err = 0;
+    left.is_gone = file->is_gone;
+    left.is_directory = !file->is_gone && S_ISDIR(file->mode);
+    bool is_plain = !file->is_gone && !left.is_directory;
+    if (!left.name || file->size > LEFT_MAX || (is_plain && !S_ISREG(file->mode)))
+        return -ENODATA;
+    if (is_plain) {
+        left.bytes = (struct wetdbg_dd_bytes){malloc(file->size + 1), file->size};
+        err = left.bytes.data ? read(kernel, index, 0, left.bytes.data, file->size) : -ENOMEM;
+    }
+    if (!err)
+        return left_add(run, &left);
+    free(left.bytes.data);
+    return err;
+}
+
+/* Files, directories and names that the run changed; what the command could not find where it would
+ * look for it makes the run unresolved. */
+static int left_find(struct live_run *run, struct vk_kernel *kernel)
+{
+    char path[PATH_MAX];
+    struct vk_file file;
+    int err = 0;
+    for (size_t i = 0; !err; i++) {
+        err = vk_kernel_name(kernel, i, &file, path, sizeof(path));
+        if (!err)
+            err = left_take(run, kernel, &file, i, vk_kernel_name_read);
+    }
+    if (err == -ENOENT)
+        err = 0;
+    size_t count = vk_kernel_file_count(kernel);
+    for (size_t i = 0; i < count && !err; i++) {
+        err = vk_kernel_file(kernel, i, &file, path, sizeof(path));
+        file.mode |= file.mode & S_IFMT ? 0 : S_IFREG;
+        if (!err)
+            err = left_take(run, kernel, &file, i, vk_kernel_file_read);
+    }
+    if (!err)
+        return 0;
+    snprintf(run->answer->reason, sizeof(run->answer->reason),
+             "what it leaves in %.200s the oracle's command could not find", path);
+    return err;
+}
+
+static void left_drop(struct live_run *run)
+{
+    for (size_t i = 0; i < run->ended.file_count; i++) {
+        free((char *)run->files[i].name);
+        free(run->files[i].bytes.data);
+    }
+    free(run->files);
+    free(run->ended.output.data);
+    free(run->ended.errors.data);
+}
+
+/* Asks the command. Where it finds other files than a real run's command, it may miss some: then
+ * only a clear word counts. */
+static void oracle_ask(struct live_run *run)
+{
+    struct dlt_report *report = &run->answer->report;
+    bool is_elsewhere = false;
+    run->ended.is_of_search = true;
+    run->ended.how = report->program;
+    for (size_t i = 0; i < run->ended.file_count; i++)
+        is_elsewhere = is_elsewhere || !run->files[i].is_of_scratch;
+    int err = dlt_question_of_search(run->session->plan, &run->ended, run->candidate, report);
+    if (err)
+        unresolved(run->answer, wetdbg_error(err));
+    else if (report->command.ending != DLT_EXITED || (is_elsewhere && report->command.number > 1))
+        unresolved(run->answer, "the oracle's command cannot tell");
+}
+
 static void kernel_take(void *arg, struct vk_kernel *kernel)
 {
     struct live_run *run = arg;
+    bool is_command = run->session->plan->options->oracle == WETDBG_DD_COMMAND;
     run->answer->is_resolved = true;
-    if (output_take(run, kernel))
+    if (output_take(run, kernel) || (is_command && (stream_take(kernel, 1, &run->ended.output) ||
+                                                    stream_take(kernel, 2, &run->ended.errors))))
         unresolved(run->answer, "what it put out is not known");
+    else if (is_command && left_find(run, kernel))
+        run->answer->is_resolved = false;
 }
 
 /* How it ended, as a warden would say. */
@@ -205,20 +366,21 @@ static int run_live(void *arg, const struct wetdbg_dd_bytes *candidate,
                     struct dlt_live_answer *answer)
 {
     struct session *session = arg;
-    struct live_run run = {session, candidate, answer, false};
+    struct live_run run = {.session = session, .candidate = candidate, .answer = answer};
     const struct psw_change change = {.kind = PSW_NOTHING, .time = session->asked};
     const struct psw_settings settings = {
         .begins = input_change, .crashed = crash_take, .ended = kernel_take, .arg = &run};
     struct psw_result result;
     *answer = (struct dlt_live_answer){0};
     int err = psw_run(session->runs, &change, &settings, &result);
-    if (err)
-        return err;
-    if (result.end == PSW_EXIT)
+    if (!err && result.end == PSW_EXIT)
         end_take(&run, result.status);
-    else
+    else if (!err)
         unresolved(answer, result.reason);
-    return 0;
+    if (!err && answer->is_resolved && session->plan->options->oracle == WETDBG_DD_COMMAND)
+        oracle_ask(&run);
+    left_drop(&run);
+    return err;
 }
 
 int wetdbg_dd(const struct wetdbg_dd_options *options, struct wetdbg_dd_result *result)

@@ -137,6 +137,7 @@ static int outcome_take(struct wetdbg_dd_recording *made, const struct told *tol
     made->recorded = (struct wetdbg_dd_recorded){
         .trace_dir = made->dir,
         .input = made->run.input[0] ? made->run.input : NULL,
+        .scratch = made->run.scratch,
         .exit_status = told->exit_status,
         .signal = told->signal,
         .fails = made->run.fails,

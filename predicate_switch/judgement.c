@@ -13,9 +13,8 @@
 #include "wet/whole.h"
 #include <wetdbg/errors.h>
 
-#define OUTPUT_MAX     (UINT64_C(256) << 20) /* bytes that a command is asked about */
-#define ASKED_SECONDS  60.0
-#define NAME_THERE_MAX 3000 /* what is before it has to fit into a path, too */
+#define OUTPUT_MAX    (UINT64_C(256) << 20) /* bytes that a command is asked about */
+#define ASKED_SECONDS 60.0
 
 /* A run that is being judged. */
 struct judging {
@@ -77,26 +76,12 @@ static const char *name_there(const struct psw_judge *judge, const char *path)
     return path + strspn(path, "/");
 }
 
-/* Whether a file of that name lies in the directory that it is put into; its name is what a
- * recorded program said. */
-static bool is_below(const char *name)
-{
-    if (!*name || strlen(name) > NAME_THERE_MAX)
-        return false;
-    for (const char *part = name; part; part = strchr(part, '/')) {
-        part += *part == '/';
-        if (!strncmp(part, "..", 2) && (!part[2] || part[2] == '/'))
-            return false;
-    }
-    return true;
-}
-
 static int file_take(struct judging *judging, struct vk_kernel *kernel, size_t index)
 {
     char path[PATH_MAX];
     struct vk_file file;
     if (vk_kernel_file(kernel, index, &file, path, sizeof(path)) || file.is_gone ||
-        file.size > OUTPUT_MAX || !is_below(name_there(judging->judge, path)))
+        file.size > OUTPUT_MAX || !dlt_left_name_is_below(name_there(judging->judge, path)))
         return 0;
     struct dlt_left_file left = {.name = strdup(name_there(judging->judge, path)),
                                  .bytes = {malloc(file.size + 1), file.size}};

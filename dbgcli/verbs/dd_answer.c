@@ -90,6 +90,11 @@ static void print_head(struct cli_out *out, const struct wetdbg_dd_options *how,
         cli_out_text(out, found->unresolved_because);
         putc('\n', out->stream);
     }
+    if (found->unconfirmed)
+        fprintf(out->stream,
+                "of what makes it minimal real runs confirmed %" PRIu64 " tests, %" PRIu64
+                " were live only\n",
+                found->confirmed, found->unconfirmed);
     if (found->not_live[0] && (found->live || how->runs == WETDBG_DD_RUNS_LIVE)) {
         fputs(found->live ? "live runs ended: " : "no live runs: ", out->stream);
         cli_out_text(out, found->not_live);
@@ -327,6 +332,8 @@ json_t *cli_dd_json(const struct wetdbg_dd_options *how, const struct wetdbg_dd_
     json_t *object = cli_json_object("wetdbg.dd/1");
     cli_json_set(object, "tests", cli_json_count(found->tests));
     cli_json_set(object, "live", cli_json_count(found->live));
+    cli_json_set(object, "confirmed", cli_json_count(found->confirmed));
+    cli_json_set(object, "unconfirmed", cli_json_count(found->unconfirmed));
     cli_json_set(object, "not_live",
                  found->not_live[0] ? cli_json_text(found->not_live) : json_null());
     cli_json_set(object, "unresolved_live", cli_json_count(found->unresolved));

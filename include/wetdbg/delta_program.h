@@ -51,7 +51,9 @@ enum wetdbg_dd_unit {
  * How candidates are tried. A *live* run starts no program: the failing run is recorded once, and
  * goes on from where it first asked for its input, with other bytes, in a virtual kernel
  * (predicate_switch/); it cannot touch the machine. What it cannot tell, a real run does. Only of
- * standard input or a file, without WETDBG_DD_COMMAND, and without limits of memory and disk.
+ * standard input or a file, and without limits of memory and disk. A command of WETDBG_DD_COMMAND
+ * is asked as ever; where the run changed files below the working directory it works in one that
+ * has links to what else is there.
  */
 enum wetdbg_dd_runs {
     WETDBG_DD_RUNS_QUICKEST, /* live where that is possible, and measured to be quicker */
@@ -101,7 +103,8 @@ struct wetdbg_dd_options {
     void *arg;
 };
 
-#define WETDBG_DD_NOWHERE UINT64_MAX
+#define WETDBG_DD_NOWHERE       UINT64_MAX
+#define WETDBG_DD_CONFIRMED_MAX 64
 
 /* A piece of the minimal difference: bytes that the failing input has, that it lacks, or both. */
 struct wetdbg_dd_piece {
@@ -112,8 +115,12 @@ struct wetdbg_dd_piece {
 };
 
 struct wetdbg_dd_result {
-    uint64_t tests;               /* runs of the program, with those that ask a second time */
-    uint64_t live;                /* those of them that were live */
+    uint64_t tests; /* runs of the program, with those that ask a second time */
+    uint64_t live;  /* those of them that were live */
+    /* Candidates on which it rests that the result is minimal (parts of it), and that live runs had
+     * told: those that real runs confirmed, and those that nobody asked a second time, as they were
+     * too many. */
+    uint64_t confirmed, unconfirmed;
     char not_live[320];           /* why there were none, or no more from some test on; "" */
     uint64_t unresolved;          /* real runs that were made since a live one could not tell */
     char unresolved_because[256]; /* why the first of these could not */
@@ -133,7 +140,8 @@ struct wetdbg_dd_result {
 
 /*
  * Searches. Both inputs are tried twice at first, the two results once more at the end, by real
- * runs. Should those say something else than live ones, the search goes through again without. 0,
+ * runs, and so is what makes them minimal, up to WETDBG_DD_CONFIRMED_MAX candidates. Should those
+ * say something else than live ones, the search goes through again without. 0,
  * and wetdbg_dd_result_fini() is due. -WETDBG_ERR_USAGE: the failing input does not fail, the
  * passing one does not pass, both are equal, an empty input fails too, or something was asked for
  * that does not go together; -WETDBG_ERR_NOT_FOUND: no such program, or one that is flaky: the same

@@ -28,6 +28,7 @@ struct wetdbg_dd_recorded {
     /* the name of the file (or directory) that the program had as its input; NULL: none had to have
      * a name */
     const char *input;
+    const char *scratch; /* the run's own directory, which is gone; the input was there */
     int exit_status; /* 128 + N if signal N ended it */
     int signal;      /* that ended it, or 0 */
     bool fails; /* by the oracle of the search; of crashes, if any signal ended the first process */

@@ -348,6 +348,13 @@ int vk_kernel_file(const struct vk_kernel *kernel, size_t index, struct vk_file 
 int vk_kernel_file_read(struct vk_kernel *kernel, size_t index, uint64_t offset, void *bytes,
                         size_t size);
 
+/* Every name that the run made or took away, and its path: `mode` and `size` are those of what it
+ * leads to. Reading is as vk_kernel_file_read(), of a regular file. -ENOENT behind the last. */
+int vk_kernel_name(const struct vk_kernel *kernel, size_t index, struct vk_file *file, char *path,
+                   size_t room);
+int vk_kernel_name_read(struct vk_kernel *kernel, size_t index, uint64_t offset, void *bytes,
+                        size_t size);
+
 /* ---- another input ----
  * An input is standard input, if that is a regular file (path NULL), or the file with an absolute
  * path that leads over no links. */

@@ -241,13 +241,15 @@ static bool left_at(const struct vk_kernel *k, size_t index, struct left *left)
 {
     for (uint32_t i = 0; i < vk_count(&k->inodes); i++) {
         const struct vk_inode *inode = vk_inode(k, i);
-        if (!inode->is_written || !S_ISREG(inode->mode ? inode->mode : S_IFREG) || inode->is_live)
+        bool is_stream = inode->base - 1 < VK_STREAMS; /* bases_start() in vk_history.c */
+        if (!inode->is_written || !S_ISREG(inode->mode ? inode->mode : S_IFREG) || inode->is_live ||
+            is_stream)
             continue;
         left->is_gone = inode->has_nlink && !inode->nlink;
         left->inode = i;
         bool has_path = vk_inode_path(k, i, left->path, sizeof(left->path));
         if (left->is_gone || !has_path) {
-            if (inode->base == VK_NONE || inode->base < 4 ||
+            if (inode->base == VK_NONE ||
                 vk_base_path(k->history, inode->base, left->path, sizeof(left->path)))
                 continue;
             left->is_gone = true;
@@ -279,6 +281,40 @@ int vk_kernel_file(const struct vk_kernel *k, size_t index, struct vk_file *file
     return 0;
 }
 
+/* Row `index` of the names that were changed; NULL: there are no more. */
+static const struct vk_name *name_at(const struct vk_kernel *k, size_t index)
+{
+    for (uint32_t i = 0; i < vk_count(&k->names); i++) {
+        const struct vk_name *row = vk_row(&k->names, i);
+        if (row->is_changed && !index--)
+            return row;
+    }
+    return NULL;
+}
+
+int vk_kernel_name(const struct vk_kernel *k, size_t index, struct vk_file *file, char *path,
+                   size_t room)
+{
+    const struct vk_name *row = name_at(k, index);
+    if (!row)
+        return -ENOENT;
+    *file = (struct vk_file){.path = path, .is_gone = row->inode == VK_NONE};
+    if (!file->is_gone) {
+        file->mode = vk_inode(k, row->inode)->mode;
+        file->size = vk_inode(k, row->inode)->size;
+    }
+    if (!vk_inode_path(k, row->directory, path, room))
+        return -ENODATA;
+    size_t bytes = strlen(path);
+    bytes -= bytes == 1; /* the root */
+    if (bytes + row->name->bytes + 2 > room)
+        return -ENAMETOOLONG;
+    path[bytes] = '/';
+    memcpy(path + bytes + 1, row->name->text, row->name->bytes);
+    path[bytes + 1 + row->name->bytes] = 0;
+    return 0;
+}
+
 int vk_inode_read(struct vk_kernel *k, uint32_t inode, uint64_t offset, void *bytes, size_t size)
 {
     struct vk_memory memory = {no_memory, NULL};
@@ -295,4 +331,12 @@ int vk_kernel_file_read(struct vk_kernel *k, size_t index, uint64_t offset, void
 {
     struct left left;
     return left_at(k, index, &left) ? vk_inode_read(k, left.inode, offset, bytes, size) : -ENOENT;
+}
+
+int vk_kernel_name_read(struct vk_kernel *k, size_t index, uint64_t offset, void *bytes,
+                        size_t size)
+{
+    const struct vk_name *row = name_at(k, index);
+    return row && row->inode != VK_NONE ? vk_inode_read(k, row->inode, offset, bytes, size)
+                                        : -ENOENT;
 }

@@ -511,17 +511,21 @@ def test_chop_killed(dd):
         dd.equal(dd.recordings(), before, f"recordings after {number.name}")
 
 
-def both_ways(dd, *words):
+COUNTS = ("live", "not_live", "unresolved_live", "unresolved_because", "seconds", "tests", "recalled", "confirmed",
+          "unconfirmed")
+
+
+def both_ways(dd, *words, **where):
     """The same search by real runs and by live ones: what they found has to be the same, but for counts and times."""
-    found = [dd.json("--restart", "--timeout", "20", "--runs", how, *words) for how in ("real", "live")]
-    real, live = [{name: one.pop(name) for name in ("live", "not_live", "unresolved_live", "unresolved_because", "seconds", "tests", "recalled")} for one in found]
+    found = [dd.json("--restart", "--timeout", "20", "--runs", how, *words, **where) for how in ("real", "live")]
+    real, live = [{name: one.pop(name) for name in COUNTS} for one in found]
     dd.equal(found[1], found[0], f"what live runs of {words[-3:]} found")
     dd.equal((real["live"], real["unresolved_live"]), (0, 0), "live runs among real ones")
     dd.equal(live["unresolved_because"] is None, live["unresolved_live"] == 0, "why live runs could not tell")
-    if "1" in words:  # with one job the questions are the same
-        dd.equal(live["tests"], real["tests"], f"how many tests {words[-3:]} took")
+    if "1" in words:  # with one job the questions are the same, and what is confirmed is asked twice
+        dd.equal(live["tests"] - live["confirmed"], real["tests"], f"how many tests {words[-3:]} took")
         dd.equal(live["recalled"], real["recalled"], f"how many outcomes {words[-3:]} knew")
-    return live["tests"], live["live"], live["not_live"] or ""
+    return live["tests"] - live["confirmed"], live["live"], live["not_live"] or ""
 
 
 def test_live(dd):
@@ -592,11 +596,41 @@ def test_live_gives_up(dd):
     fail = dd.file("f", "RXY" + "a" * 64)
     tests, live, reason = both_ways(dd, "--fail", fail, "--crash", "--", onward)
     dd.bench.check(live and "confirm" in reason, f"{live} of {tests} are live: {reason}")
-    for words, why in ((["--oracle", "grep -q Y && exit 1; exit 0", "--", "cat"], "the oracle's command"),
-                       (["--any-crash", "--memory", "100M", "--", onward], "limits")):
-        tests, live, reason = both_ways(dd, "--fail", fail, *words)
+    fail = dd.file("f", "qxy" + "a" * 64)  # live runs find all three, of which a real one needs no y
+    tests, live, reason = both_ways(dd, "--fail", fail, "--crash", "--", onward)
+    dd.bench.check(live and "confirm" in reason, f"{live} of {tests} are live: {reason}")
+    for words, why in ((["--fail", fail, "--any-crash", "--memory", "100M", "--", onward], "limits"),
+                       (["--unit", "argv", "--oracle", "grep -q b && exit 1; exit 0", "--", "echo", "a", "b"], "stack")):
+        tests, live, reason = both_ways(dd, *words)
         dd.bench.check(not live and why in reason, f"{words}: {live} are live: {reason}")
     dd.says("--runs is quickest, live or real, not 'some'", "--runs", "some", "--fail", fail, "--crash", "--", onward)
+
+
+def test_live_oracle(dd):
+    """A command about a live run finds what a real run's would: the output, errors, status, the input, and files that the
+    program left in the directory where it works, or in one of its own; those are not made here."""
+    leaves, work = f"{dd.programs}/leaves", dd.bench.path("here")
+    fail = dd.file("f", "some letters with X, and Y, and then Z, and a good many others behind them\n")
+    os.makedirs(f"{work}/kept")
+    for name, text in (("right", "XYZ"), ("kept/old", "old"), ("gone", "there")):
+        with open(f"{work}/{name}", "w", encoding="ascii") as file:
+            file.write(text)
+    all_of = "cmp -s kept/new right && test -e kept/old && test ! -e gone && exit 1; exit 0"
+    cases = ([["--oracle", "grep -q XYZ && exit 1; exit 0", "--", leaves, "-"], 0],
+             [["--oracle", "grep -q XYZ $WETDBG_ERRORS && test $WETDBG_STATUS = 3 && grep -q Z $1 && exit 1; exit 0",
+               "--", leaves, "-"], 0],
+             [["--oracle", "cmp -s $TMPDIR/left right && exit 1; exit 0", "--", leaves, "temporary"], 0],
+             [["--oracle", "cmp -s ${WETDBG_OUTPUT%/*}/work/left right && exit 1; exit 0", "--scratch", "--", leaves, "left"], 0],
+             [["--oracle", all_of, "--", leaves, "kept/new", "gone"], 1])
+    for words, is_here in cases:
+        for name in ("kept/new", "gone"):
+            if os.path.exists(f"{work}/{name}"):
+                os.unlink(f"{work}/{name}")
+        tests, live, reason = both_ways(dd, "--fail", fail, "--jobs", "1", *words, cwd=work)
+        dd.bench.check(live > 0 and not reason, f"{words}: {live} of {tests} are live: {reason}")
+        dd.equal(os.path.exists(f"{work}/kept/new"), bool(is_here), "a file that real runs leave here")
+    with open(f"{work}/right", encoding="ascii") as file:
+        dd.equal(file.read(), "XYZ", "a file to which the command's directory had a link")
 
 
 def test_live_touches_nothing(dd):
@@ -644,6 +678,7 @@ PARTS = {
     "reasons": ("test_chop_of_an_absence", "test_chop_that_is_none"),
     "killed": ("test_chop_killed",),
     "live": ("test_live", "test_live_gives_up", "test_live_touches_nothing", "test_live_resumed"),
+    "live_oracle": ("test_live_oracle",),
     "live_programs": ("test_live_places", "test_live_programs", "test_live_files"),
 }
 

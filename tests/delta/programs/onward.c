@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * onward [VICTIM] < INPUT: aborts if INPUT has X and Y; prints how many letters it has, else. What
- * others do is for live runs: with C, or F and no X, it has a child, which no live run has; with X
- * alone it removes VICTIM; under a recorder, with R, X is enough to abort.
+ * others do is for live runs: with C, or F and no X, it has a child, which no live run has. Under a
+ * recorder it removes VICTIM with X alone; X is enough to abort with R; and of q, x and y, which
+ * make it abort too, it needs y only there.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,9 +27,12 @@ int main(int argc, char **argv)
             _exit(0);
         wait(NULL);
     }
-    if (has_x && !has_y && argc > 1)
+    int is_recorded = getenv("LD_PRELOAD") != NULL;
+    int has_small =
+        strchr(input, 'q') && strchr(input, 'x') && (strchr(input, 'y') || !is_recorded);
+    if (has_x && !has_y && is_recorded && argc > 1)
         unlink(argv[1]);
-    if (has_x && (has_y || (strchr(input, 'R') && getenv("LD_PRELOAD"))))
+    if ((has_x && (has_y || (is_recorded && strchr(input, 'R')))) || has_small)
         fail_here();
     printf("%zu\n", size);
     return 0;
