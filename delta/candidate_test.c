@@ -163,6 +163,7 @@ static int real_start(struct dlt_tester *tester, unsigned slot)
     struct dlt_candidate_test *test = &tester->slots[slot];
     test->state = DLT_TEST_REAL;
     test->begin_s = wd_seconds();
+    test->limit_s = tester->plan->timeout_s;
     return dlt_trial_start(
         &tester->trials[slot], tester->plan,
         &(struct wetdbg_dd_bytes){test->candidate.data, test->candidate.size_bytes});
@@ -174,7 +175,7 @@ int dlt_test_start(struct dlt_tester *tester, unsigned slot,
     struct dlt_candidate_test *test = &tester->slots[slot];
     int err = is_real ? 0 : live_prepare(tester, slot);
     test->candidate.size_bytes = 0;
-    test->is_unresolved = test->is_compared = false;
+    test->is_unresolved = test->is_compared = test->is_repeated = false;
     if (!err)
         err = wd_buf_reserve(&test->candidate, 1);
     if (!err)
@@ -223,15 +224,62 @@ static int live_finish(struct dlt_tester *tester, unsigned slot, enum wetdbg_del
     return real_start(tester, slot);
 }
 
-/* What a real run gave: 1. */
+/* Whether a run was ended by a limit that nobody set, and that may be too short now. */
+static bool is_doubtful(const struct dlt_tester *tester, const struct dlt_candidate_test *test,
+                        const struct dlt_report *report)
+{
+    return dlt_is_too_long(report) && options_of(tester)->timeout_s <= 0 && !test->is_repeated;
+}
+
+/* Runs the candidate once more if the limit has grown since; 0, or an error. 1: it has not. */
+static int repeat(struct dlt_tester *tester, unsigned slot)
+{
+    struct dlt_candidate_test *test = &tester->slots[slot];
+    if (tester->plan->timeout_s <= test->limit_s)
+        return 1;
+    test->is_repeated = true;
+    tester->tests++;
+    return real_start(tester, slot);
+}
+
+static int pace_start(struct dlt_tester *tester, unsigned slot)
+{
+    int again = repeat(tester, slot);
+    if (again < 1)
+        return again;
+    tester->slots[slot].state = DLT_TEST_PACE;
+    tester->tests++;
+    return dlt_trial_start(&tester->trials[slot], tester->plan, tester->fail);
+}
+
+/* How long the failing input takes now. 0: the candidate is run once more; 1: it is unresolved. */
+static int pace_finish(struct dlt_tester *tester, unsigned slot, enum wetdbg_delta_outcome *outcome)
+{
+    struct dlt_report report;
+    int err = dlt_trial_take(&tester->trials[slot], &report);
+    if (err)
+        return err;
+    double limit_s = dlt_default_timeout_s(report.seconds);
+    if (limit_s > tester->plan->timeout_s)
+        tester->plan->timeout_s = limit_s;
+    tester->slots[slot].state = DLT_TEST_NONE;
+    *outcome = WETDBG_DELTA_UNRESOLVED;
+    return repeat(tester, slot);
+}
+
+/* What a real run gave: 1; 0 if another one follows. */
 static int real_finish(struct dlt_tester *tester, unsigned slot, enum wetdbg_delta_outcome *outcome)
 {
     struct dlt_candidate_test *test = &tester->slots[slot];
     struct dlt_report report;
+    if (test->state == DLT_TEST_PACE)
+        return pace_finish(tester, slot, outcome);
     test->state = DLT_TEST_NONE;
     int err = dlt_trial_take(&tester->trials[slot], &report);
     if (err)
         return err;
+    if (is_doubtful(tester, test, &report))
+        return pace_start(tester, slot);
     *outcome = dlt_judge(tester->reference, &report);
     if (!test->is_unresolved) {
         tester->real_s += wd_seconds() - test->begin_s;
@@ -250,6 +298,7 @@ static int poll_fd(const struct dlt_tester *tester, unsigned slot)
 {
     switch (tester->slots[slot].state) {
     case DLT_TEST_REAL:
+    case DLT_TEST_PACE:
         return tester->trials[slot].fd;
     case DLT_TEST_LIVE:
         return dlt_live_fd(tester->live, slot);

@@ -9,6 +9,10 @@
  * are ready. Before that the failing and the passing input have to have their known outcomes; then
  * some candidates are tested in both ways, whose outcomes have to agree. With
  * WETDBG_DD_RUNS_QUICKEST they end when an outcome takes them longer than real runs.
+ *
+ * On a machine that is busier than it was when the default time limit was measured, a run may pass
+ * that limit though nothing is wrong with it. So the failing input is run again then; if it takes
+ * longer than before, the limit grows, and the candidate is run once more.
  */
 #ifndef DELTA_CANDIDATE_TEST_H
 #define DELTA_CANDIDATE_TEST_H
@@ -21,8 +25,11 @@
 #define DLT_PATIENCE_SECONDS 1.0
 
 struct dlt_candidate_test {
-    enum { DLT_TEST_NONE, DLT_TEST_REAL, DLT_TEST_LIVE } state;
-    struct wd_buf candidate; /* kept for a real run behind the live one */
+    /* PACE: the failing input is run, to see how long it takes now */
+    enum { DLT_TEST_NONE, DLT_TEST_REAL, DLT_TEST_LIVE, DLT_TEST_PACE } state;
+    struct wd_buf candidate; /* kept for a further run */
+    double limit_s;          /* of the real run */
+    bool is_repeated;        /* as its limit was too short */
     double begin_s;
     bool is_compared;   /* tested in both ways */
     bool is_unresolved; /* a live run could not tell */
@@ -31,7 +38,7 @@ struct dlt_candidate_test {
 
 struct dlt_tester {
     /* set by the holder, who may begin with all else zero */
-    const struct dlt_plan *plan;
+    struct dlt_plan *plan; /* whose timeout_s grows here, if it is a default one */
     const struct dlt_reference *reference;
     const struct dlt_live_engine *engine;      /* NULL: there is none */
     const struct wetdbg_dd_bytes *fail, *pass; /* whose outcomes are known */

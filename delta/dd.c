@@ -197,7 +197,7 @@ static int ends_run(struct search *search)
     if (search->pass_report.seconds > seconds && search->pass_report.program.ending <= DLT_SIGNALED)
         seconds = search->pass_report.seconds;
     if (search->options->timeout_s <= 0)
-        search->plan.timeout_s = 10 * seconds + 1;
+        search->plan.timeout_s = dlt_default_timeout_s(seconds);
     key_of(search->fail.data, search->fail.size, &key);
     err = dlt_journal_learn(search->journal, &key, WETDBG_DELTA_FAIL, DLT_FROM_ENDS);
     key_of(search->pass.data, search->pass.size, &key);
@@ -394,11 +394,23 @@ static int pieces_find(const struct search *search, const struct wetdbg_delta_re
     return err;
 }
 
+/* A run of a result, of which it is known that it ends: not soon enough for the default limit only
+ * where the machine has become busier. */
+static int result_run(struct search *search, const struct wetdbg_dd_bytes *input,
+                      struct dlt_report *report)
+{
+    int err = run(search, input, report);
+    if (err || search->options->timeout_s > 0 || !dlt_is_too_long(report))
+        return err;
+    search->plan.timeout_s = dlt_default_timeout_s(search->plan.timeout_s);
+    return run(search, input, report);
+}
+
 /* Runs what was found once more. */
 static int result_check(struct search *search, const struct wetdbg_dd_result *result)
 {
     struct dlt_report report;
-    int err = run(search, &result->fail, &report);
+    int err = result_run(search, &result->fail, &report);
     if (err)
         return err;
     enum wetdbg_delta_outcome outcome = dlt_judge(&search->reference, &report);
@@ -406,7 +418,7 @@ static int result_check(struct search *search, const struct wetdbg_dd_result *re
         return flaky(search, "the minimal failing input", WETDBG_DELTA_FAIL, outcome);
     if (!search->options->pass)
         return 0;
-    err = run(search, &result->pass, &report);
+    err = result_run(search, &result->pass, &report);
     if (err)
         return err;
     outcome = dlt_judge(&search->reference, &report);

@@ -4,6 +4,7 @@
 #define DELTA_DELTA_REPORT_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "delta/crash_place.h"
@@ -42,5 +43,12 @@ struct dlt_report {
 };
 
 _Static_assert(sizeof(struct dlt_report) <= PIPE_BUF, "a report is written in one piece");
+
+/* Whether the program took too long, or the command that was asked about it. */
+static inline bool dlt_is_too_long(const struct dlt_report *report)
+{
+    return report->program.ending == DLT_TOO_LONG ||
+           (report->program.ending <= DLT_SIGNALED && report->command.ending == DLT_TOO_LONG);
+}
 
 #endif

@@ -59,6 +59,12 @@ struct dlt_plan {
     const struct dlt_ended_run *ended; /* nothing is run, and the command is asked of this. NULL */
 };
 
+/* What a run may take by default, if the failing one took so long. */
+static inline double dlt_default_timeout_s(double seconds)
+{
+    return 10 * seconds + 1;
+}
+
 /* `options` are borrowed until dlt_plan_fini(), which is due after any result. -WETDBG_ERR_USAGE,
  * -WETDBG_ERR_NOT_FOUND; errnos of files, with sentences. */
 int dlt_plan_init(struct dlt_plan *plan, const struct wetdbg_dd_options *options);

@@ -88,8 +88,10 @@ struct wetdbg_dd_options {
     enum wetdbg_dd_oracle oracle;
     enum wetdbg_dd_unit unit;
     enum wetdbg_dd_runs runs;
-    unsigned jobs;    /* 0: as many as there are processors */
-    double timeout_s; /* of one run; 0: ten times as long as the failing one, and a second */
+    unsigned jobs; /* 0: as many as there are processors */
+    /* of one run; 0: ten times as long as the failing one, and a second. Where a run passes that,
+     * the failing one is run again: if it takes longer now, the run may, too, and is repeated. */
+    double timeout_s;
     uint64_t
         memory_bytes;    /* of one run with all that it starts; 0: half of the machine's, by jobs */
     uint64_t disk_bytes; /* of one run, and of each file that it writes; 0: 1 GiB */

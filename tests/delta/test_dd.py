@@ -243,6 +243,18 @@ def test_unruly(dd):
         dd.says("the program ", "--fail", alone, "--any-crash", *options, "--", program, "@@")
 
 
+def test_busy_machine(dd):
+    """The default limit grows if the failing input takes longer than at first: a run that passes it is repeated. What does
+    not end is unresolved all the same."""
+    slower = "case $(wc -c < runs) in 4|5|6) sleep 4;; esac\nprintf x >> runs\n"  # the first four are both ends, twice
+    for text, shell, wanted in (("aX", slower + "grep -q X && kill -SEGV $$", b"X"),
+                                ("HaX", 'read text; case $text in *H*X*) kill -SEGV $$;; *H*) sleep 1000;; esac', b"HX")):
+        dd.file("runs", "")
+        found = dd.json("--restart", "--fail", dd.file("f", text), "--any-crash", "--runs", "real", "--jobs", "1", "--",
+                        dd.script("program", shell))
+        dd.equal(found["fail"], wanted, f"what fails of {text}")
+
+
 def test_bad_oracles(dd):
     fail, good = dd.file("f", "some text"), dd.file("p", "text")
     both = ["--fail", fail, "--pass", good, "--oracle"]
@@ -671,7 +683,7 @@ def test_live_resumed(dd):
 PARTS = {
     "finds": ("test_figure", "test_minimize", "test_tree", "test_replacements", "test_expect", "test_other_units",
               "test_where_the_input_is", "test_function"),
-    "unruly": ("test_unruly", "test_pipes_that_close"),
+    "unruly": ("test_unruly", "test_busy_machine", "test_pipes_that_close"),
     "refuses": ("test_bad_oracles", "test_refusals", "test_journal_of_another_search"),
     "ends": ("test_early_end", "test_terminal"),
     "chops": ("test_chop_figure", "test_chop_of_other_units", "test_chop_to_the_difference"),
