@@ -16,12 +16,12 @@
 #include <wetdbg/errors.h>
 #include <wetdbg/switch_search.h>
 
-#define BATCH_FIRST  8u
-#define QUICK_S      0.3 /* seconds */
-#define TELL_S       1.0
-#define BATCH_GROWTH 64u /* the largest batch, by the first */
-#define PAIRED_MAX   64u /* candidates of which pairs are made */
-#define ENOUGH       1   /* of an answer's callback: the budget is used up */
+#define BATCH_FIRST 8u
+#define QUICK_S     0.3
+#define TELL_S      1.0 /* seconds */
+#define BATCH_MOST  512u
+#define PAIRED_MAX  64u /* candidates of which pairs are made */
+#define ENOUGH      1   /* of an answer's callback: the budget is used up */
 
 const char *wetdbg_verdict_name(enum wetdbg_verdict verdict)
 {
@@ -292,44 +292,35 @@ static size_t limit_batch(const struct search *search, size_t size)
 }
 
 /*
- * A batch begins with a pass over the recorded run. Where that takes longer than the trials, which
- * shows in what each of a larger batch took, or all is quick, few batches are better than that what
- * the order has first is known soon.
+ * A batch begins with a pass over the recorded run, so quick ones grow faster. Slow ones do not:
+ * what an order has first is known sooner, and one more trial that never ends is waited for long.
  */
-static size_t growth(double *pace, double seconds, size_t trials)
-{
-    double before = *pace;
-
-    *pace = trials ? seconds / (double)trials : before;
-    return seconds < QUICK_S || *pace < before * 2 / 3 ? 8 : 2;
-}
-
 static int run_batches(struct search *search)
 {
     const struct wetdbg_search_options *options = search->options;
-    size_t first = options->batch ? options->batch : BATCH_FIRST, largest = first * BATCH_GROWTH;
+    size_t first = options->batch ? options->batch : BATCH_FIRST;
+    size_t largest = first < BATCH_MOST ? BATCH_MOST : first;
     size_t size = options->all && options->budget_seconds <= 0 ? largest : first;
-    double pace = 0; /* seconds for a trial of the last batch */
     int result = 1;
 
     while (result == 1 && !is_found(search)) {
         size_t most = limit_batch(search, size);
         if (!most)
             return 0;
-        double began = now();
         result = fill(search, most);
         if (result < 0)
             return result;
         if (search->batch_count) {
+            double began = now();
             qsort(search->batch, search->batch_count, sizeof(*search->batch), by_time);
             int err = options->runner.run(options->runner.context, search->batch,
                                           search->batch_count, on_answer, search);
             tell(search);
             if (err)
                 return err == ENOUGH ? 0 : err;
+            size *= now() - began < QUICK_S ? 4 : 2;
+            size = size < largest ? size : largest;
         }
-        size *= growth(&pace, now() - began, search->batch_count);
-        size = size < largest ? size : largest;
     }
     search->result->is_complete = result == 0;
     return 0;

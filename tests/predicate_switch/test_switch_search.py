@@ -203,9 +203,6 @@ def test(bench, _):
     for sample in (condition, omission, crash):
         check_live(bench, sample)
     check_setccs(bench, omission.name, omission.wet)
-    bench.record("sort", "sort", "-rn", __file__)
-    if bench.check(bench.wet("replay", "-o", bench.path("sort.wet"), bench.path("sort")).status == 0, "sort: no .wet"):
-        check_setccs(bench, "sort", bench.path("sort.wet"))
     check_several(bench)
     check_equal(bench, Sample(bench, "switch_joins_O0", "predicate_switch", (), "output:0"), 4)
     check_equal(bench, omission, 0)
