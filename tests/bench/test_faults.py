@@ -163,7 +163,7 @@ class Script(unittest.TestCase):
             file.flush()
             run = self.run_it("--table-of", file.name, "--half", "all")
         tables, answer = run.stdout.rsplit("{\"schema\"", 1)
-        self.assertIn("| bc-sub-borrow | value | crash | 1.0 M | 40 | 10 | 10 | 10 | 10 | 5 | 4 | 2 | 4 | 4 | 3 | 8.5 | 0.50 s |",
+        self.assertIn("| bc-sub-borrow | value | crash | 1.0 M | 40 | 10 | 10 | 10 | 10 | 5 | – | – | – | 4 | 2 | 4 | 4 | 3 | 8.5 | 0.50 s |",
                       tables)
         self.assertNotIn("bc-multiply-sign", tables)
         self.assertIn("| unseen half | 1 | 40 | 10 | 100% | 100% | 10, 100% | 10, 100% | 10, 100% | 5 | 2.00 | 100% |", tables)

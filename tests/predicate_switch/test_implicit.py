@@ -85,12 +85,12 @@ def check_values(bench, found):
 
 def check_named(bench, trace):
     """What `let` slices is the last slice, and its implicit lines are marked where it is shown."""
-    where = f"omits.c:{LINES['LEVEL']}"
+    where = f"omits.c:{MEMORY.lines['LEVEL']}"
     made, shown, common, both, rest, why, pruned = ask(
         bench, trace, "let A = slice --implicit output:1", "show A", "let B = slice output:1", "show A | B", "show A - B",
         f"why {where}", "prune")
     level = lambda answer: [row.get("implicit") for row in answer["lines"]
-                            if row["line"] == LINES["LEVEL"] and row["file"].endswith("omits.c")]
+                            if row["line"] == MEMORY.lines["LEVEL"] and row["file"].endswith("omits.c")]
     bench.check(made["instances"] == shown["instances"] and level(shown) == [True], f"the mark: {level(shown)}")
     bench.check(level(both) == [True] and level(rest) == [True] and common["line_count"] < made["line_count"], "put together")
     bench.check("not in the full slice" in why.get("message", ""), f"the last slice is B: {why}")
@@ -101,7 +101,7 @@ def check_named(bench, trace):
     _, why, decisions, pruned = ask(bench, trace, "let A = slice --implicit output:1", f"why {where}", "decisions", "prune")
     hops = [hop for hop in why["hops"] if hop["kind"] == "implicit"]
     bench.check(hops and all(hop["implicit"]["switched"]["time"] == hop["time"] for hop in hops) and
-                hops[-1]["implicit"]["switched"]["line"] == LINES["LEVEL"], f"the switch of a hop: {why}")
+                hops[-1]["implicit"]["switched"]["line"] == MEMORY.lines["LEVEL"], f"the switch of a hop: {why}")
     bench.check(sum("implicit" in hop for hop in why["hops"]) == len(hops), f"only of such hops: {why}")
     bench.check(decisions["criterion"] == "output:1" and pruned["instances"] == made["instances"], f"{decisions}, {pruned}")
     run = bench.wet("replay", trace, "--batch", "-e", "let A = slice --implicit output:1", "-e", "let C = A & A", "-e", "show C")
@@ -115,7 +115,7 @@ def check_prompt(bench, trace):
     bench.check("gets another value: 7, not 3" in run.out, "the values", run)
     bench.check(run.out.rstrip().count("implicit: ") == 2, "why says it, too", run)
     check_named(bench, trace)
-    chop, = ask(bench, trace, f"chop omits.c:{LINES['RATE']}#1 output:0")
+    chop, = ask(bench, trace, f"chop omits.c:{MEMORY.lines['RATE']}#1 output:0")
     bench.check(chop["instances"] == 0 and "--implicit" in chop["empty_because"], f"an empty chop: {chop['empty_because']}")
     expected = bench.path("right")
     with open(expected, "w") as file:
