@@ -154,8 +154,10 @@ static int assign(struct cli_session *session, const char *name, const struct va
     struct cli_made made = {.lines = CLI_LINES_UNKNOWN};
     char *how = NULL;
     int err = evaluate(session, value, &made, &how);
-    if (err)
+    if (err) {
+        cli_made_fini(&made);
         return err;
+    }
     struct cli_named_slice *slice =
         cli_named_slices_set(session->named, name, made.set, made.near, how ? how : value->text);
     slice->plain = made.plain;
