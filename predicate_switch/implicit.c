@@ -227,6 +227,15 @@ static wetdbg_time find_fault(const struct work *work)
     return is_it ? info->signal_time : 0;
 }
 
+/* Lists the switches that the round's slice asks for. */
+static int list_switches(struct work *work)
+{
+    free(work->list.items);
+    work->list = (struct psw_asked_list){0};
+    return psw_asked_find(work->candidates, work->slice, &work->omissions, work->options->unsure,
+                          work->each, &work->list);
+}
+
 static int begin_round(struct work *work)
 {
     const struct wetdbg_slice_options how = {.kinds = WETDBG_SLICE_FULL,
@@ -245,10 +254,7 @@ static int begin_round(struct work *work)
         work->proving.fault = find_fault(work);
     if (!err)
         err = psw_omissions_find(work->candidates, work->slice, true, &work->omissions);
-    if (!err)
-        err = psw_asked_find(work->candidates, work->slice, &work->omissions, work->options->unsure,
-                             work->each, &work->list);
-    return err;
+    return err ? err : list_switches(work);
 }
 
 /* Tries what a slice has until something new is proven: *goes_on. */
@@ -276,16 +282,17 @@ static int try_round(struct work *work, bool *goes_on)
 
 static int search(struct work *work)
 {
-    bool goes_on = true;
+    bool goes_on = true, is_same = false;
     int err = 0;
 
     while (goes_on && !err) {
-        err = begin_round(work);
+        err = is_same ? list_switches(work) : begin_round(work);
+        is_same = false;
         if (!err)
             err = try_round(work, &goes_on);
         if (!err && !goes_on && !is_over(work) && work->list.is_cut && work->each < EACH_MOST) {
             work->each *= EACH_MORE;
-            goes_on = true;
+            goes_on = is_same = true;
         }
     }
     forget_round(work);
