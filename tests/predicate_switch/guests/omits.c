@@ -31,7 +31,7 @@ static void add(int number)
 #if FORCE == 3
     if (number == 3 || number == 6)
 #else
-    if (number == 3) /* TOTAL */
+    if (number == 3)          /* TOTAL */
 #endif
         *at = number;
 }
@@ -44,20 +44,20 @@ int main(int argc, char **argv)
 #if FORCE == 1
     if (mode <= 5)
 #else
-    if (mode > 5)    /* RATE */
+    if (mode > 5)             /* RATE */
 #endif
         rate = 7; /* a store that is missing */
 #if FORCE == 2
     if (mode <= 7)
 #else
-    if (mode > 7)    /* LEVEL */
+    if (mode > 7)             /* LEVEL */
 #endif
         raise_level(4); /* a call that is missing */
     add(6);
 #if FORCE == 4
     if (mode <= 8) {
 #else
-    if (mode > 8) {  /* DONE */
+    if (mode > 8) {           /* DONE */
 #endif
         is_done = 1;
         scale = 2;
@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 #if FORCE == 5
     if (mode <= 9)
 #else
-    if (mode > 9)    /* SAME */
+    if (mode > 9)             /* SAME */
 #endif
         mark = 5; /* what it is anyway */
     for (int turn = 0; turn < 20; turn++)
