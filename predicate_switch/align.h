@@ -37,9 +37,9 @@ struct psw_counterpart {
 /*
  * Finds the counterparts of a thread's instances after `time`, at which it was there; `asked` is
  * sorted by time. Of a run that a fault has ended the instruction that faulted may be the last of
- * `asked`, as if it had been executed. The runs are equal up to the instruction at `time`, of which the outcome may
- * differ; the switched one is what the tracer has taken. Goes over both runs from there to the
- * latest of `asked`. 0; -ENOMEM, errors of running intervals and of the tracer.
+ * `asked`, as if it had been executed. The runs are equal up to the instruction at `time`, of which
+ * the outcome may differ; the switched one is what the tracer has taken. Goes over both runs from
+ * there to the latest of `asked`. 0; -ENOMEM, errors of running intervals and of the tracer.
  */
 int psw_align(struct wetdbg *run, const struct wetdbg_thread *thread, struct psw_tracer *switched,
               wetdbg_time time, struct psw_counterpart *asked, size_t count);
