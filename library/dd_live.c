@@ -280,7 +280,7 @@ static int left_take(struct live_run *run, struct vk_kernel *kernel, const struc
  * look for it makes the run unresolved. */
 static int left_find(struct live_run *run, struct vk_kernel *kernel)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX] = "a place without a name";
     struct vk_file file;
     int err = 0;
     for (size_t i = 0; !err; i++) {
@@ -299,8 +299,12 @@ static int left_find(struct live_run *run, struct vk_kernel *kernel)
     }
     if (!err)
         return 0;
+    bool is_reachable = place_of(run->session, path).name != NULL;
     snprintf(run->answer->reason, sizeof(run->answer->reason),
-             "what it leaves in %.200s the oracle's command could not find", path);
+             err == -ENODATA && is_reachable
+                 ? "not all that it leaves in %.160s is known"
+                 : "the oracle's command would not find what it leaves in %.160s",
+             path);
     return err;
 }
 

@@ -641,6 +641,10 @@ def test_live_oracle(dd):
         tests, live, reason = both_ways(dd, "--fail", fail, "--jobs", "1", *words, cwd=work)
         dd.bench.check(live > 0 and not reason, f"{words}: {live} of {tests} are live: {reason}")
         dd.equal(os.path.exists(f"{work}/kept/new"), bool(is_here), "a file that real runs leave here")
+    elsewhere = dd.bench.path("elsewhere")
+    tests, live, reason = both_ways(dd, "--fail", fail, "--jobs", "1", "--oracle", f"grep -q XYZ {elsewhere} && exit 1; exit 0", "--",
+                                    leaves, elsewhere, cwd=work)
+    dd.bench.check(not live and f"would not find what it leaves in {elsewhere}" in reason, f"{live} of {tests} are live: {reason}")
     with open(f"{work}/right", encoding="ascii") as file:
         dd.equal(file.read(), "XYZ", "a file to which the command's directory had a link")
 
