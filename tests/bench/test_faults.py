@@ -155,17 +155,21 @@ class Script(unittest.TestCase):
         method = {"lines": 10, "holds": True, "rank": 4}
         row = {"class": "value", "traits": [], "criterion": "crash", "instructions": 1e6, "executed": 40, "truth_executed": True,
                "beside": True, "seconds": {"shown": 0.5}, "pruned": {**method, "lines": 5, "rank": 2},
-               "ochiai": {"rank": 3}, "tarantula": {"rank": 8.5}}
+               "ochiai": {"rank": 3}, "tarantula": {"rank": 8.5}, "locate": {"rank": 7, "seconds": 9, "first_seconds": 0.25},
+               "locate_one": {"rank": None, "seconds": 9}}  # of rows of before a method is missing
         row.update({name: method for name in ("full", "data", "thin", "no_exits", "against_one", "against_all")})
         with tempfile.NamedTemporaryFile("w") as file:
             for name in ("bc-sub-borrow", "bc-multiply-sign"):
                 file.write(json.dumps({"name": name, **row}) + "\n")
             file.flush()
             run = self.run_it("--table-of", file.name, "--half", "all")
+            located = self.run_it("--table-of", file.name, "--half", "all", "--locate").stdout
         tables, answer = run.stdout.rsplit("{\"schema\"", 1)
-        self.assertIn("| bc-sub-borrow | value | crash | 1.0 M | 40 | 10 | 10 | 10 | 10 | 5 | – | – | – | 4 | 2 | 4 | 4 | 3 | 8.5 | 0.50 s |",
+        self.assertIn("| bc-sub-borrow | value | crash | 1.0 M | 40 | 10 | 10 | 10 | 10 | 5 | 7 | – | – | 4 | 2 | 4 | 4 | 3 | 8.5 | 0.50 s |",
                       tables)
-        self.assertNotIn("bc-multiply-sign", tables)
+        self.assertNotIn("bc-multiply-sign", tables + located)
+        self.assertIn("| bc-sub-borrow | value | crash | 40 | 7 | – | – | 3 | 0.2 s | 9.0 s |", located)
+        self.assertNotIn("full slice", located)
         self.assertIn("| unseen half | 1 | 40 | 10 | 100% | 100% | 10, 100% | 10, 100% | 10, 100% | 5 | 2.00 | 100% |", tables)
         self.assertIn("| all | pruned | 2 | 0% | 100% | 0% | 100% | 100% (0%) |", tables)
         answer = json.loads("{\"schema\"" + answer)
