@@ -102,6 +102,21 @@ def check_switch(bench):
     bench.check(rows[0][0]["evidence"]["switch"] == "no-crash" and shown[0]["end"] == "exit", f"{rows[0]}: {shown}")
 
 
+def check_ends(bench):
+    """A sanitizer's report, and a signal that somebody sends to what does not end, say where to begin."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "ends_badly.c")) as source:
+        lines = [text for text in source]
+    line_of = lambda mark: next(n for n, text in enumerate(lines, 1) if mark in text)
+    for words, kind, mark in (((), "report", "__LINE__"), (("1",), "hang", "/* LOOP */")):
+        run = bench.wet("locate", "--json", "--budget=1", "--", f"{bench.build}/tests/e2e/e2e_ends_badly", *words)
+        answers = run.objects()
+        if not bench.check(run.status == 0 and answers, kind, run):
+            continue
+        criterion, rows = answers[-1]["criterion"], answers[-1]["suspects"]
+        bench.check(criterion["kind"] == kind and criterion["text"].endswith(f"ends_badly.c:{line_of(mark)}"), f"{criterion}", run)
+        bench.check("next" in [row["function"] for row in rows[:6]], f"what kept it going: {[row['line'] for row in rows]}")
+
+
 def check_interrupt(bench):
     """Ctrl-C leaves the best list so far."""
     fault = next(fault for fault in e2e.faults() if fault.program == "fault_lru")
@@ -139,6 +154,7 @@ def run_test(bench, _):
     check_passing(bench)
     check_input_words(bench)
     check_switch(bench)
+    check_ends(bench)
     check_interrupt(bench)
     check_bad(bench)
 
