@@ -16,7 +16,8 @@ struct wetdbg_locate {
     uint32_t decisions;
     uint32_t passing;
     bool is_pruned;
-    uint32_t furthest; /* the largest distance */
+    uint32_t furthest;      /* the largest distance */
+    uint64_t most_repaired; /* of any line */
 };
 
 /* The suspect of a line; NULL if it is none. */

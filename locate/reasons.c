@@ -8,10 +8,11 @@ const char *wetdbg_reason_name(enum wetdbg_reason_kind kind)
 {
     static const char *const names[] = {
         [WETDBG_REASON_CRITERION] = "criterion", [WETDBG_REASON_SWITCH] = "switch",
-        [WETDBG_REASON_IMPLICIT] = "implicit",   [WETDBG_REASON_ONLY_HERE] = "only-here",
-        [WETDBG_REASON_RARELY] = "rarely",       [WETDBG_REASON_VALUES] = "values",
-        [WETDBG_REASON_DECISION] = "decision",   [WETDBG_REASON_DISTANCE] = "distance",
-        [WETDBG_REASON_UNSURE] = "unsure",       [WETDBG_REASON_OUTSIDE] = "outside",
+        [WETDBG_REASON_REPAIR] = "repair",       [WETDBG_REASON_IMPLICIT] = "implicit",
+        [WETDBG_REASON_ONLY_HERE] = "only-here", [WETDBG_REASON_RARELY] = "rarely",
+        [WETDBG_REASON_VALUES] = "values",       [WETDBG_REASON_DECISION] = "decision",
+        [WETDBG_REASON_DISTANCE] = "distance",   [WETDBG_REASON_UNSURE] = "unsure",
+        [WETDBG_REASON_OUTSIDE] = "outside",
     };
 
     return names[kind];
@@ -60,6 +61,10 @@ void loc_reasons(const struct wetdbg_locate *locate, struct wetdbg_suspect *susp
     suspect->reason_count = 0;
     if (evidence->is_switched)
         add(suspect, WETDBG_REASON_SWITCH, evidence->change.instance, evidence->trial);
+    if (evidence->repaired)
+        add(suspect, WETDBG_REASON_REPAIR,
+            evidence->repaired_exactly ? evidence->repaired_exactly : evidence->repaired,
+            evidence->replaced);
     if (evidence->implied)
         add(suspect, WETDBG_REASON_IMPLICIT, evidence->implied, 0);
     if (evidence->in_slice && !evidence->distance)

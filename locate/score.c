@@ -76,6 +76,19 @@ static void run_features(const struct wetdbg_locate *locate, const struct wetdbg
     *out++ = evidence->implied ? evidence->is_strong ? 1 : 0.5 : 0;
 }
 
+/* Of few that were tried one that repairs says less than its share. */
+#define SHARE_DAMPED 3
+
+static void repair_features(const struct wetdbg_locate *locate,
+                            const struct wetdbg_evidence *evidence, double *out)
+{
+    double repaired = (double)evidence->repaired;
+
+    *out++ = evidence->repaired_exactly > 0;
+    *out++ = repaired / ((double)evidence->replaced + SHARE_DAMPED);
+    *out++ = locate->most_repaired ? repaired / (double)locate->most_repaired : 0;
+}
+
 static void passing_features(const struct wetdbg_locate *locate,
                              const struct wetdbg_evidence *evidence, double *out)
 {
@@ -93,15 +106,19 @@ static void passing_features(const struct wetdbg_locate *locate,
     *out++ = !evidence->executed;
 }
 
-#define SLICE_FEATURES 12
-#define RUN_FEATURES   6
+#define SLICE_FEATURES  12
+#define RUN_FEATURES    6
+#define REPAIR_FEATURES 3
 
 void wetdbg_locate_features(const struct wetdbg_locate *locate,
                             const struct wetdbg_suspect *suspect, double *features)
 {
     slice_features(locate, &suspect->evidence, features);
-    run_features(locate, &suspect->evidence, features + SLICE_FEATURES);
-    passing_features(locate, &suspect->evidence, features + SLICE_FEATURES + RUN_FEATURES);
+    features += SLICE_FEATURES;
+    run_features(locate, &suspect->evidence, features);
+    features += RUN_FEATURES;
+    repair_features(locate, &suspect->evidence, features);
+    passing_features(locate, &suspect->evidence, features + REPAIR_FEATURES);
 }
 
 double loc_score(const struct wetdbg_locate *locate, const struct wetdbg_suspect *suspect)

@@ -363,6 +363,50 @@ int wetdbg_locate_take_findings(struct wetdbg_locate *locate,
     return 0;
 }
 
+static uint64_t repairs_of(const struct wetdbg_replacement_counts *counts)
+{
+    return counts->verdicts[WETDBG_VERDICT_NO_CRASH] + counts->verdicts[WETDBG_VERDICT_PREFIX] +
+           counts->verdicts[WETDBG_VERDICT_EXACT];
+}
+
+/* Several lines of the slice may be one of the suspects: code that is in two functions. */
+static void take_counts(struct wetdbg_evidence *evidence,
+                        const struct wetdbg_replacement_counts *counts)
+{
+    evidence->replaced += counts->tried;
+    evidence->repaired_exactly += counts->verdicts[WETDBG_VERDICT_EXACT];
+    evidence->repaired += repairs_of(counts);
+}
+
+int wetdbg_locate_take_replacements(struct wetdbg_locate *locate, const struct wetdbg_slice *slice,
+                                    const struct wetdbg_replacement_result *result)
+{
+    size_t count;
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
+
+    locate->most_repaired = 0;
+    for (size_t i = 0; i < locate->count; i++) {
+        struct wetdbg_evidence *evidence = &locate->items[i].evidence;
+        evidence->replaced = evidence->repaired_exactly = evidence->repaired = 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct wetdbg_suspect *suspect =
+            lines[i].file ? loc_find(locate, lines[i].file, lines[i].line) : NULL;
+        if (!suspect)
+            continue;
+        take_counts(&suspect->evidence, &result->lines[i]);
+        if (suspect->evidence.repaired > locate->most_repaired)
+            locate->most_repaired = suspect->evidence.repaired;
+    }
+    for (size_t i = result->count; i-- > 0;) { /* the best of a line comes last */
+        const struct wetdbg_slice_line *line = &lines[result->items[i].line];
+        struct wetdbg_suspect *suspect = loc_find(locate, line->file, line->line);
+        if (suspect)
+            suspect->evidence.repair = result->items[i];
+    }
+    return 0;
+}
+
 int wetdbg_locate_take_implicit(struct wetdbg_locate *locate,
                                 const struct wetdbg_implicit_result *result)
 {

@@ -19,6 +19,7 @@ static const struct loc_weight loc_weights[] = {
     {"return", 0.00, 0.00},       {"once", 0.00, 0.00},         {"late", 0.00, 0.00},
     {"unsure", 0.00, 0.00},       {"sure", 0.00, 0.00},         {"exact", 3.00, 2.00},
     {"prefix", 1.00, 0.00},       {"no_crash", 0.70, 0.00},     {"implied", 0.00, 0.00},
+    {"repair_exact", 1.50, 1.00}, {"repair_share", 2.00, 1.50}, {"repair_most", 1.50, 1.00},
     {"ochiai", 0.00, 5.00},       {"slice_ochiai", 0.00, 2.00}, {"new_values", 0.00, 2.00},
     {"as_always", 0.00, 0.00},    {"only_here", 0.00, 0.00},
 };

@@ -69,6 +69,9 @@ static json_t *json_of_evidence(const struct cli_locating *self,
     set_count(object, "switch_time", evidence->change.time, evidence->is_switched);
     set_count(object, "switch_instance", evidence->change.instance, evidence->is_switched);
     set_count(object, "switch_trial", evidence->trial, evidence->is_switched);
+    set_count(object, "replaced", evidence->replaced, true);
+    set_count(object, "repaired_exactly", evidence->repaired_exactly, true);
+    set_count(object, "repaired", evidence->repaired, true);
     set_count(object, "implied", evidence->implied, true);
     return object;
 }

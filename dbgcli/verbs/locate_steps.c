@@ -25,7 +25,8 @@
 #define JUDGED_MAX (UINT64_C(8) << 20)
 /* Shares of the time that is left. */
 #define PRUNING_SHARE   0.25
-#define SWITCHING_SHARE 0.7
+#define SWITCHING_SHARE 0.5
+#define REPLACING_SHARE 0.6
 #define LEAST_SECONDS   0.2 /* for a step that takes longer to begin */
 
 static double now(void)
@@ -311,6 +312,32 @@ static int switch_decisions(struct cli_locating *self)
     return miss_step(self, "switched runs", err);
 }
 
+/* ---- replaced values ---- */
+
+static int replace_values(struct cli_locating *self)
+{
+    bool is_missing = self->failure.kind == CLI_FAILURE_MISSING;
+    struct wetdbg **wets = cli_realloc(NULL, self->passing_count + 1, sizeof(*wets));
+    struct wetdbg_replacement_options how = {
+        .until = is_missing ? 0 : wetdbg_failure_time(self->criterion),
+        .passing = wets,
+        .passing_count = self->passing_count,
+        .budget_seconds = REPLACING_SHARE * seconds_left(self),
+        .interrupted = cli_interrupt_flag()};
+    int err = 0;
+
+    for (size_t i = 0; i < self->passing_count; i++)
+        wets[i] = self->passing[i].session.wet;
+    if (self->trials)
+        err = wetdbg_replacements_find(self->trials, self->slice, &how, &self->replaced);
+    free(wets);
+    if (!err && self->trials)
+        err = wetdbg_locate_take_replacements(self->locate, self->slice, &self->replaced);
+    if (!err && self->replaced.is_interrupted)
+        err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
+    return miss_step(self, "replaced values", err);
+}
+
 /* ---- implicit dependences ---- */
 
 static bool is_repaired(const struct cli_locating *self)
@@ -357,7 +384,8 @@ static int begin(struct cli_locating *self)
 int cli_locating_run(struct cli_locating *self, int (*answer)(struct cli_locating *self))
 {
     static int (*const steps[])(struct cli_locating * self) = {
-        make_slice, open_passing, hold_against, prune, switch_decisions, find_implicit,
+        make_slice,       open_passing,   hold_against,  prune,
+        switch_decisions, replace_values, find_implicit,
     };
     const size_t count = sizeof(steps) / sizeof(*steps);
     int err = begin(self);
@@ -391,6 +419,7 @@ void cli_locating_fini(struct cli_locating *self)
         free(self->missing[i]);
     free(self->missing);
     wetdbg_implicit_result_fini(&self->implicit);
+    wetdbg_replacement_result_fini(&self->replaced);
     wetdbg_search_result_fini(&self->found);
     wetdbg_trials_free(self->trials);
     wetdbg_order_close(self->order);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/nav/general.h"
 #include "dbgcli/nav/place.h"
 
 /* ---- reasons ---- */
@@ -24,6 +25,21 @@ static char *switch_words(const struct wetdbg_evidence *evidence)
                         evidence->change.instance, repairs[evidence->verdict]);
 }
 
+static char *repair_words(const struct wetdbg_evidence *evidence, uint64_t count, uint64_t total)
+{
+    static const char *const repairs[] = {
+        [WETDBG_VERDICT_WRONG] = "",
+        [WETDBG_VERDICT_EQUAL] = "",
+        [WETDBG_VERDICT_UNRESOLVED] = "",
+        [WETDBG_VERDICT_NO_CRASH] = "keep it from crashing",
+        [WETDBG_VERDICT_PREFIX] = "repair the first wrong byte, but not all output",
+        [WETDBG_VERDICT_EXACT] = "make the run right",
+    };
+
+    return cli_asprintf("%" PRIu64 " of %" PRIu64 " other values of what it computes %s", count,
+                        total, repairs[evidence->repair.verdict]);
+}
+
 static const char *plural(uint64_t count)
 {
     return count == 1 ? "" : "s";
@@ -40,6 +56,8 @@ char *cli_locate_words(const struct cli_locating *self, const struct wetdbg_susp
         return cli_strdup("this is where it went wrong for everybody to see");
     case WETDBG_REASON_SWITCH:
         return switch_words(&suspect->evidence);
+    case WETDBG_REASON_REPAIR:
+        return repair_words(&suspect->evidence, count, total);
     case WETDBG_REASON_IMPLICIT:
         return cli_asprintf("a decision here kept %" PRIu64 " value%s from being written that led "
                             "to what is wrong",
@@ -82,6 +100,17 @@ static char *against_command(const struct cli_locating *self)
     return text;
 }
 
+/* The best of the repairs. */
+static char *repair_command(const struct wetdbg_replacement *repair)
+{
+    if (repair->reg >= 0)
+        return cli_asprintf("what-if $%s=%" PRIu64 "@%" PRIu64,
+                            cli_general_name((unsigned)repair->reg), repair->is,
+                            (uint64_t)repair->time + 1);
+    return cli_asprintf("what-if *0x%" PRIx64 "+%u=%" PRIu64 "@%" PRIu64, repair->address,
+                        repair->size, repair->is, (uint64_t)repair->time + 1);
+}
+
 char *cli_locate_command(const struct cli_locating *self, const struct wetdbg_suspect *suspect,
                          const struct wetdbg_reason *reason)
 {
@@ -93,6 +122,8 @@ char *cli_locate_command(const struct cli_locating *self, const struct wetdbg_su
         return cli_asprintf("why %s:%" PRIu32, file, suspect->line);
     case WETDBG_REASON_SWITCH:
         return cli_asprintf("what-if %" PRIu64 " switch", suspect->evidence.change.time);
+    case WETDBG_REASON_REPAIR:
+        return repair_command(&suspect->evidence.repair);
     case WETDBG_REASON_IMPLICIT:
         return cli_asprintf("slice backward --implicit %s", self->failure.criterion);
     case WETDBG_REASON_ONLY_HERE:

@@ -26,6 +26,7 @@
 #include <wetdbg/candidates.h>
 #include <wetdbg/implicit.h>
 #include <wetdbg/prune.h>
+#include <wetdbg/replace.h>
 #include <wetdbg/slice.h>
 #include <wetdbg/spectrum.h>
 #include <wetdbg/switch_search.h>
@@ -65,6 +66,10 @@ struct wetdbg_evidence {
     enum wetdbg_verdict verdict;
     struct wetdbg_candidate change;
     uint64_t trial; /* its position in the order, from 1 */
+    /* Of replaced values: how many were tried, after how many of them the run was right, and after
+     * how many it was at least less wrong; and the best of these. */
+    uint64_t replaced, repaired_exactly, repaired;
+    struct wetdbg_replacement repair;
     /* Predicates' instances of the line on which something of the slice depends implicitly, and
      * whether one of them repairs the output. */
     uint32_t implied;
@@ -76,6 +81,7 @@ struct wetdbg_evidence {
 enum wetdbg_reason_kind {
     WETDBG_REASON_CRITERION, /* it is where what is wrong showed */
     WETDBG_REASON_SWITCH,    /* a decision of it made otherwise repairs: `evidence.change` */
+    WETDBG_REASON_REPAIR,    /* `count` of `total` other values of it repair: `evidence.repair` */
     WETDBG_REASON_IMPLICIT,  /* a decision of it kept something from being written: count */
     WETDBG_REASON_ONLY_HERE, /* of `total` passing runs none executed it */
     WETDBG_REASON_RARELY,    /* `count` of `total` passing runs executed it */
@@ -92,7 +98,7 @@ struct wetdbg_reason {
     double share;
 };
 
-/* "criterion", "switch", "implicit", "only-here", "rarely", "values", "decision", "distance",
+/* "criterion", "switch", "repair", "implicit", "only-here", "rarely", "values", "decision", "distance",
  * "unsure", "outside"; static. */
 const char *wetdbg_reason_name(enum wetdbg_reason_kind kind);
 
@@ -146,6 +152,11 @@ int wetdbg_locate_take_prune(struct wetdbg_locate *locate, const struct wetdbg_p
 /* Takes the findings of a search; of a pair of switches both lines have its verdict. 0. */
 int wetdbg_locate_take_findings(struct wetdbg_locate *locate,
                                 const struct wetdbg_search_result *result);
+
+/* Takes what replaced values brought; `slice` is that in which they were. Those of an earlier call
+ * are forgotten. 0. */
+int wetdbg_locate_take_replacements(struct wetdbg_locate *locate, const struct wetdbg_slice *slice,
+                                    const struct wetdbg_replacement_result *result);
 
 /* Takes dependences that were proven; -ENOMEM if it was the first to name a line. */
 int wetdbg_locate_take_implicit(struct wetdbg_locate *locate,

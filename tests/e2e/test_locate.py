@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """test_locate.py BUILD-DIRECTORY: `wetdbg locate` finds what is wrong by itself, and ranks the faulty lines near the top."""
+import json
 import os
 import shutil
 import signal
@@ -69,8 +70,8 @@ def check_passing(bench):
         answers = run.objects()
         bench.check(run.status == 0 and rank_of(answers[-1], fault) == 1, f"--pass={name}", run)
         first = answers[-1]["suspects"][0]
-        bench.check([reason["kind"] for reason in first["reasons"]][0] == "only-here", f"{first}")
-        bench.check("--against" in first["reasons"][0]["command"], f"{first}")
+        reason = next((reason for reason in first["reasons"] if reason["kind"] == "only-here"), None)
+        bench.check(reason and "--against" in reason["command"], f"{first}")
     text = bench.wet("locate", "--limit=2", "--budget=1", f"--expect={right}", f"--pass={sales}", "--", program, stdin=fault.stdin)
     bench.check("  1. fault_ledger.c:66  in refund" in text.out and "  3. " not in text.out and
                 "the passing run did not execute it" in text.out, "the list as text", text)
@@ -102,6 +103,7 @@ def check_switch(bench):
     bench.check(rows[0][0]["evidence"]["switch"] == "no-crash" and shown[0]["end"] == "exit", f"{rows[0]}: {shown}")
 
 
+<<<<<<< Updated upstream
 def check_ends(bench):
     """A sanitizer's report, and a signal that somebody sends to what does not end, say where to begin."""
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "ends_badly.c")) as source:
@@ -115,6 +117,26 @@ def check_ends(bench):
         criterion, rows = answers[-1]["criterion"], answers[-1]["suspects"]
         bench.check(criterion["kind"] == kind and criterion["text"].endswith(f"ends_badly.c:{line_of(mark)}"), f"{criterion}", run)
         bench.check("next" in [row["function"] for row in rows[:6]], f"what kept it going: {[row['line'] for row in rows]}")
+=======
+def check_repair(bench):
+    """The line whose other values repair the output most often is the fault's; the command shows such a run."""
+    fault = next(fault for fault in e2e.faults() if fault.program == "fault_matrix")
+    trace = bench.record("matrix", f"{bench.programs}/{fault.program}_O0", *fault.arguments)
+    right = save_right(bench, fault)
+    run = bench.wet("locate", "--json", "--budget=60", f"--expect={right}", trace)
+    answers = run.objects()
+    if not bench.check(run.status == 0 and rank_of(answers[-1], fault) == 1, "its line is first", run):
+        return
+    reason = next((reason for reason in answers[-1]["suspects"][0]["reasons"] if reason["kind"] == "repair"), None)
+    if not bench.check(reason, f"values repair: {answers[-1]['suspects'][0]}"):
+        return
+    shown = bench.wet("open", f"{trace}/wetdbg.wet", "--batch", "-e", f"{reason['command']} --output=1")
+    wrong = int(fault.criterion.split(":")[1])
+    with open(right) as file:
+        text = file.read()
+    output = next((json.loads(line) for line in shown.out.splitlines() if line.startswith('"')), "")
+    bench.check(shown.status == 0 and output[:wrong + 1] == text[:wrong + 1], f"{reason}", shown)
+>>>>>>> Stashed changes
 
 
 def check_interrupt(bench):
@@ -152,6 +174,7 @@ def check_bad(bench):
 def run_test(bench, _):
     check_faults(bench)
     check_passing(bench)
+    check_repair(bench)
     check_input_words(bench)
     check_switch(bench)
     check_ends(bench)
