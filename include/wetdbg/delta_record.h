@@ -29,8 +29,8 @@ struct wetdbg_dd_recorded {
      * a name */
     const char *input;
     const char *scratch; /* the run's own directory, which is gone; the input was there */
-    int exit_status; /* 128 + N if signal N ended it */
-    int signal;      /* that ended it, or 0 */
+    int exit_status;     /* 128 + N if signal N ended it */
+    int signal;          /* that ended it, or 0 */
     bool fails; /* by the oracle of the search; of crashes, if any signal ended the first process */
 };
 
