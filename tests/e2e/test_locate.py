@@ -103,7 +103,6 @@ def check_switch(bench):
     bench.check(rows[0][0]["evidence"]["switch"] == "no-crash" and shown[0]["end"] == "exit", f"{rows[0]}: {shown}")
 
 
-<<<<<<< Updated upstream
 def check_ends(bench):
     """A sanitizer's report, and a signal that somebody sends to what does not end, say where to begin."""
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "ends_badly.c")) as source:
@@ -117,7 +116,8 @@ def check_ends(bench):
         criterion, rows = answers[-1]["criterion"], answers[-1]["suspects"]
         bench.check(criterion["kind"] == kind and criterion["text"].endswith(f"ends_badly.c:{line_of(mark)}"), f"{criterion}", run)
         bench.check("next" in [row["function"] for row in rows[:6]], f"what kept it going: {[row['line'] for row in rows]}")
-=======
+
+
 def check_repair(bench):
     """The line whose other values repair the output most often is the fault's; the command shows such a run."""
     fault = next(fault for fault in e2e.faults() if fault.program == "fault_matrix")
@@ -136,7 +136,6 @@ def check_repair(bench):
         text = file.read()
     output = next((json.loads(line) for line in shown.out.splitlines() if line.startswith('"')), "")
     bench.check(shown.status == 0 and output[:wrong + 1] == text[:wrong + 1], f"{reason}", shown)
->>>>>>> Stashed changes
 
 
 def check_interrupt(bench):
