@@ -54,6 +54,12 @@ static void add_slice(struct wetdbg_suspect *suspect)
         add(suspect, WETDBG_REASON_DISTANCE, evidence->distance, 0);
 }
 
+/* Where nearly nothing is sure, that a line is not says nothing. */
+static bool tells_apart(const struct wetdbg_locate *locate)
+{
+    return locate->is_pruned && locate->sure * 5 >= locate->judged;
+}
+
 void loc_reasons(const struct wetdbg_locate *locate, struct wetdbg_suspect *suspect)
 {
     const struct wetdbg_evidence *evidence = &suspect->evidence;
@@ -72,7 +78,7 @@ void loc_reasons(const struct wetdbg_locate *locate, struct wetdbg_suspect *susp
     add_passing(locate, suspect);
     if (locate->slice_lines)
         add_slice(suspect);
-    if (locate->is_pruned && evidence->is_judged && evidence->confidence < 1) {
+    if (tells_apart(locate) && evidence->is_judged && evidence->confidence < 1) {
         add(suspect, WETDBG_REASON_UNSURE, 0, 0);
         suspect->reasons[suspect->reason_count - 1].share = evidence->confidence;
     }

@@ -327,6 +327,7 @@ int wetdbg_locate_take_prune(struct wetdbg_locate *locate, const struct wetdbg_p
     size_t count;
     const struct wetdbg_prune_line *lines = wetdbg_prune_lines(prune, &count);
 
+    locate->judged = locate->sure = 0;
     for (size_t i = 0; i < locate->count; i++)
         locate->items[i].evidence.is_judged = false;
     for (size_t i = 0; i < count; i++) {
@@ -335,6 +336,8 @@ int wetdbg_locate_take_prune(struct wetdbg_locate *locate, const struct wetdbg_p
             continue;
         suspect->evidence.is_judged = true;
         suspect->evidence.confidence = lines[i].confidence;
+        locate->judged++;
+        locate->sure += lines[i].confidence >= 1;
     }
     locate->is_pruned = true;
     return 0;

@@ -10,9 +10,10 @@
 
 static bool is_runtime(const char *module)
 {
-    static const char *const names[] = {"libc.so",      "libc-2.",   "ld-linux", "ld-2.",
-                                        "librrpreload", "librrpage", "[vdso]",   "libpthread",
-                                        "libstdc++.so", "libgcc_s"};
+    static const char *const names[] = {"libc.so",      "libc-2.",   "ld-linux",   "ld-2.",
+                                        "librrpreload", "librrpage", "[vdso]",     "libpthread",
+                                        "libstdc++.so", "libgcc_s",  "libasan.so", "libubsan.so",
+                                        "liblsan.so",   "libtsan.so"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strncmp(module, names[i], strlen(names[i])) == 0)

@@ -8,8 +8,8 @@
 /*
  * The .wet file that operands (ending with NULL) stand for: FILE.wet, TRACE, or PROGRAM ARG...,
  * which is recorded. Its standard output is kept from ours, where answers go; its standard input is
- * the file `input`, or ours for NULL. *path is to be freed. -WETDBG_ERR_USAGE, with the verb's name,
- * for words behind a run; errors of recording and building.
+ * the file `input`, or ours for NULL. *path is to be freed. -WETDBG_ERR_USAGE, with the verb's
+ * name, for words behind a run; errors of recording and building.
  */
 int cli_recorded_run_find(const char *verb, char **operands, const char *input, char **path,
                           bool *is_trusted);

@@ -98,8 +98,8 @@ struct wetdbg_reason {
     double share;
 };
 
-/* "criterion", "switch", "repair", "implicit", "only-here", "rarely", "values", "decision", "distance",
- * "unsure", "outside"; static. */
+/* "criterion", "switch", "repair", "implicit", "only-here", "rarely", "values", "decision",
+ * "distance", "unsure", "outside"; static. */
 const char *wetdbg_reason_name(enum wetdbg_reason_kind kind);
 
 #define WETDBG_REASONS_MAX 8

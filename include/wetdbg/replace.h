@@ -76,12 +76,12 @@ void wetdbg_replacement_result_fini(struct wetdbg_replacement_result *result);
 
 /*
  * Tries replacements of what the program's own code (<wetdbg/caller.h>) made in a backward slice of
- * what is wrong (one without record_parents has no distances, and the latest come first): results in general registers but the stack pointer, and of up
- * to 8 bytes in memory. In rounds: of each instruction the nearest instance with its first value
- * comes before any second one. Natural values are those of the 16 last intervals with instances.
- * `trials` are of the slice's wet, and judge the runs. 0, also if nothing repairs, and
- * wetdbg_replacement_result_fini() is due. -ENOMEM; errors of running an interval, and of the
- * trials' runs.
+ * what is wrong: results in general registers but the stack pointer, and of up to 8 bytes in
+ * memory. A slice without record_parents has no distances, and the latest instances come first.
+ * In rounds: of each instruction the nearest instance with its first value comes before any second
+ * one. Natural values are those of the 16 last intervals with instances. `trials` are of the
+ * slice's wet, and judge the runs. 0, also if nothing repairs, and wetdbg_replacement_result_fini()
+ * is due. -ENOMEM; errors of running an interval, and of the trials' runs.
  */
 int wetdbg_replacements_find(struct wetdbg_trials *trials, const struct wetdbg_slice *slice,
                              const struct wetdbg_replacement_options *options,

@@ -32,7 +32,7 @@ static bool moves_stack(const struct ins_info *info)
     return false;
 }
 
-/* What `add rsp, constant` adds, or `sub`, as compilers write them; false if it is none of these. */
+/* What `add rsp, constant` adds, or `sub`, as compilers write them; false for all else. */
 static bool constant_of(const uint8_t *code, unsigned length, int64_t *added)
 {
     bool is_add = length > 2 && code[2] == 0xc4, is_sub = length > 2 && code[2] == 0xec;

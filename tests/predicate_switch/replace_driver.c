@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What repairs a failing run among replaced values:
- *     replace_driver [--jobs N] [--budget N] [--passing FILE.wet] FILE.wet CRITERION EXPECTED STATUS
- * EXPECTED is a file with the right output, STATUS the right exit status. One JSON object for each
- * that repairs, one for each line, and a last one.
+ *     replace_driver [OPTION]... FILE.wet CRITERION EXPECTED STATUS
+ * Options are --jobs N, --budget N and --passing FILE.wet. EXPECTED is a file with the right
+ * output, STATUS the right exit status. One JSON object for each that repairs, one for each line,
+ * and a last one.
  */
 #include <getopt.h>
 #include <jansson.h>

@@ -7,7 +7,7 @@
  * switch_driver FILE.wet compare TIME [N]   goes on unchanged there, N times: the first event that
  *                                           is another one in the last of these runs
  * switch_driver FILE.wet repeat TIME N      goes on unchanged there, N times: how many a second
- * switch_driver FILE.wet setccs N           what some N setccs of each interval made, by their flags
+ * switch_driver FILE.wet setccs N           what N setccs of each interval made, by their flags
  *                                           and by their results
  *
  * A line for each run, for scripts.
