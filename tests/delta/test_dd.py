@@ -561,7 +561,7 @@ def test_live(dd):
     run = dd.run("--restart", "--runs", "live", "--fail", some, "--crash", "--jobs", "1", "--", onward)
     dd.bench.check("since a live one could not tell, the first: clone: " in run.out, "why a real run was made", run)
     run = dd.run("--restart", "--runs", "live", "--unit", "argv", "--any-crash", "--", "/bin/sh", "-c", "kill -SEGV $$", "x")
-    dd.bench.check("no live runs: live runs are given other standard input" in run.out, "why there are none", run)
+    dd.bench.check("no live runs: words and variables lie on the first stack" in run.out, "why there are none", run)
     overflow = dd.file("o", "a" * 1100)
     tests, live, reason = both_ways(dd, "--fail", overflow, "--crash", "--", f"{dd.programs}/overflow")
     dd.bench.check(not reason, f"{live} of {tests} are live: {reason}")
