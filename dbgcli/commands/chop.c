@@ -127,9 +127,12 @@ const char *cli_chop_why_empty(const struct cli_chop *chop)
         return "the source is later than the target; turn them round";
     if (!wetdbg_set_count(chop->forward))
         return "nothing uses the source";
+    if (chop->kinds == WETDBG_SLICE_THIN)
+        return "no such dependence leads from the source to the target; --data in place of --thin "
+               "follows addresses, too (of tables that are looked up), and without both control";
     if (chop->kinds != WETDBG_SLICE_FULL)
-        return "no such dependence leads from the source to the target; leave out --data and "
-               "--thin to follow control";
+        return "no such dependence leads from the source to the target; leave out --data to "
+               "follow control";
     if (chop->unknown_calls)
         return "no dependence that is known leads from the source to the target, and what some "
                "system calls read is not known; see 'slice backward' of the target";

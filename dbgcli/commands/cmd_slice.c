@@ -107,8 +107,9 @@ static int parse_operands(const struct cli_args *args, struct request *request)
     while (i < 3 && strncmp(directions[i], first, length) != 0)
         i++;
     if (args->operand_count == 1 && i < 3)
-        return wetdbg_fail(-WETDBG_ERR_USAGE, "slice: of what? usage: slice %s",
-                           cli_cmd_slice_syntax.usage);
+        return wetdbg_fail(-WETDBG_ERR_USAGE,
+                           "slice: of what? slice %s CRITERION; 'help slice' says what that can be",
+                           directions[i]);
     if (args->operand_count == 2 && i == 3)
         return wetdbg_fail(
             -WETDBG_ERR_USAGE,
@@ -447,7 +448,7 @@ int cli_slice_both_show(struct cli_session *session, struct wetdbg_criterion *cr
                                   .limit = limit,
                                   .has_lines_only = true,
                                   .near = answer.near,
-                                  .rest_hint = "'slice both' shows them"};
+                                  .rest_hint = "'slice both' of it shows them"};
     const struct wetdbg_slice_counts *counts = wetdbg_slice_get_counts(answer.shown);
     err = cli_slice_view_open(&view, answer.shown);
     if (!err && object) {

@@ -58,7 +58,9 @@ int cli_passing_run_open(struct cli_session *failing, struct cli_passing_run *ru
     session->time = session->info->last_time + 1;
     err = wetdbg_check_same_program(failing->wet, session->wet, run->name);
     if (!err && session->info->signal && session->info->signal == failing->info->signal)
-        err = wetdbg_fail(-WETDBG_ERR_USAGE, "%s is no passing run: the same signal ended it",
+        err = wetdbg_fail(-WETDBG_ERR_USAGE,
+                          "%s is no passing run: the same signal ended it. If it was made of an "
+                          "input, was that given to the program as the failing one is (--fail)?",
                           run->name);
     return err ? err : wetdbg_slice_session_new(session->wet, &session->slices);
 }

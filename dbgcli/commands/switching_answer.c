@@ -449,7 +449,9 @@ static void print_end(const struct cli_switching *self)
             " proven equal; ",
             result->count ? "found" : "none found", progress->tried, progress->seconds,
             progress->known, progress->equal);
-    if (left || result->is_complete)
+    if (result->is_complete)
+        fputs("none left\n", out->stream);
+    else if (left)
         fprintf(out->stream, "some %" PRIu64 " left\n", left);
     else
         fputs("how many are left is not known\n", out->stream);

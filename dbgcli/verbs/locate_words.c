@@ -53,7 +53,7 @@ char *cli_locate_words(const struct cli_locating *self, const struct wetdbg_susp
     (void)self;
     switch (reason->kind) {
     case WETDBG_REASON_CRITERION:
-        return cli_strdup("this is where it went wrong for everybody to see");
+        return cli_strdup("what is wrong was made here, or only copied after that");
     case WETDBG_REASON_SWITCH:
         return switch_words(&suspect->evidence);
     case WETDBG_REASON_REPAIR:
@@ -100,6 +100,16 @@ static char *against_command(const struct cli_locating *self)
     return text;
 }
 
+/* What follows a what-if whose output is to be seen: of output that is wrong. */
+static char *with_output(const struct cli_locating *self, char *command)
+{
+    int fd = wetdbg_criterion_get_info(self->criterion)->output_fd;
+    char *text = fd >= 0 ? cli_asprintf("%s --output=%d", command, fd) : cli_strdup(command);
+
+    free(command);
+    return text;
+}
+
 /* The best of the repairs. */
 static char *repair_command(const struct wetdbg_replacement *repair)
 {
@@ -121,9 +131,10 @@ char *cli_locate_command(const struct cli_locating *self, const struct wetdbg_su
     case WETDBG_REASON_DISTANCE:
         return cli_asprintf("why %s:%" PRIu32, file, suspect->line);
     case WETDBG_REASON_SWITCH:
-        return cli_asprintf("what-if %" PRIu64 " switch", suspect->evidence.change.time);
+        return with_output(
+            self, cli_asprintf("what-if %" PRIu64 " switch", suspect->evidence.change.time));
     case WETDBG_REASON_REPAIR:
-        return repair_command(&suspect->evidence.repair);
+        return with_output(self, repair_command(&suspect->evidence.repair));
     case WETDBG_REASON_IMPLICIT:
         return cli_asprintf("slice backward --implicit %s", self->failure.criterion);
     case WETDBG_REASON_ONLY_HERE:

@@ -130,7 +130,7 @@ def check_repair(bench):
     reason = next((reason for reason in answers[-1]["suspects"][0]["reasons"] if reason["kind"] == "repair"), None)
     if not bench.check(reason, f"values repair: {answers[-1]['suspects'][0]}"):
         return
-    shown = bench.wet("open", f"{trace}/wetdbg.wet", "--batch", "-e", f"{reason['command']} --output=1")
+    shown = bench.wet("open", f"{trace}/wetdbg.wet", "--batch", "-e", reason["command"])
     wrong = int(fault.criterion.split(":")[1])
     with open(right) as file:
         text = file.read()
