@@ -25,6 +25,7 @@
 #include "common/array.h"
 #include "common/bisect.h"
 #include "common/cpuid.h"
+#include "common/once.h"
 #include "common/page.h"
 #include "recorder/replay/agent_image.h"
 #include "recorder/replay/child.h"
@@ -519,6 +520,11 @@ void rep_host_send(struct rep_host *host)
     rep_turn_give(&host->turn, host->ctx);
     __atomic_store_n(turn, 0, __ATOMIC_RELEASE);
     syscall(SYS_futex, turn, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+void rep_host_lanes(const struct rep_host *host, void *indices, size_t bytes)
+{
+    wd_once_copy(indices, (const uint8_t *)host->ctx + AGT_LANES_OFF, bytes);
 }
 
 int rep_host_exchange(struct rep_host *host, const volatile sig_atomic_t *flag, bool at_once)

@@ -83,6 +83,10 @@ void rep_host_send(struct rep_host *host);
 int rep_host_exchange(struct rep_host *host, const volatile sig_atomic_t *flag, bool at_once);
 int rep_host_wait(struct rep_host *host, const volatile sig_atomic_t *flag, bool at_once);
 
+/* Copies the indices that translated code has put at AGT_LANES_OFF of the process that runs: a
+ * probe has a context of its own. */
+void rep_host_lanes(const struct rep_host *host, void *indices, size_t bytes);
+
 /* Room to be found: `bytes` from a multiple of `align` on, and `margin` bytes before and behind in
  * which nothing is. */
 struct rep_room {

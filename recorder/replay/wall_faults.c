@@ -57,7 +57,7 @@ static bool lane_find(const struct rep_engine *engine, const struct ins_mem *mem
 {
     unsigned step = mem->flags & INS_MEM_VSIB32 ? 4 : 8;
     uint8_t indices[32];
-    wd_once_copy(indices, engine->host.shm + AGT_LANES_OFF, sizeof(indices));
+    rep_host_lanes(&engine->host, indices, sizeof(indices));
     for (unsigned off = 0; off < sizeof(indices); off += step) {
         int32_t narrow;
         int64_t index;

@@ -11,10 +11,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import e2e  # noqa: E402
 
 MARKS = {}
-for name in ("turncoat.c", "turns.c"):
+for name in ("turncoat.c", "turns.c", "reaches.c"):
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "guests", name)) as source:
         for number, text in enumerate(source, 1):
-            for mark in ("ORDER", "TURN", "SUM"):
+            for mark in ("ORDER", "TURN", "SUM", "BEGIN"):
                 if f"/* {mark} */" in text:
                     MARKS[mark] = f"{name}:{number}"
 
@@ -119,6 +119,19 @@ def check_killed(bench):
         bench.check(child.returncode == (130 if number == signal.SIGINT else -number), f"{number!r}: {child.returncode} {said}")
 
 
+def check_wall(bench):
+    """What replays the run is not there for a live one, though the recording is the user's own: a store, or a gather,
+    to its agent, its log, and its code finds nothing, at the address that it names."""
+    for how in ("store", "gather"):
+        trace = bench.record(how, f"{bench.build}/tests/predicate_switch/switch_reaches", how)
+        for base in (0x200000000000, 0x2000000000a8, 0x200001000000, 0x200007000000, 0x2000d0400000):
+            run = bench.wet("replay", trace, "--batch", "--json", "-e", f"goto {MARKS['BEGIN']}", "-e", "next", "-e",
+                            f"what-if base={base} --output 1")
+            answer = run.objects()[-1]
+            bench.check(answer.get("exit") == 7 and answer.get("output") == f"nothing at {base + 0x1230:#x}\n",
+                        f"{how} at {base:#x}: {answer}", run)
+
+
 def test(bench, _):
     kept = bench.path("kept")
     with open(kept, "w") as file:
@@ -129,6 +142,7 @@ def test(bench, _):
     check_kept_threads(bench)
     check_killed(bench)
     check_harm(bench, trace, kept)
+    check_wall(bench)
 
 
 if __name__ == "__main__":

@@ -318,7 +318,9 @@ int wet_engine_new(struct wetdbg *wet, enum dbi_mode mode, struct rep_engine **o
                                          .xcr0 = wet->xcr0,
                                          .processor = wet->processor,
                                          .values = is_interval && wet->collects_values,
-                                         .is_trusted = wet->is_trusted};
+                                         /* A run that goes on differently does what nobody has
+                                          * recorded. */
+                                         .is_trusted = is_interval && wet->is_trusted};
         err = rep_engine_new(&setup, out);
     }
     if (!err)
