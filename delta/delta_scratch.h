@@ -20,7 +20,7 @@ int dlt_scratch_make(const char *path);
  * stays. Links are not followed, and other file systems not entered. */
 void dlt_scratch_remove(const char *path);
 
-/* The space that its files take. */
+/* The space that its files take. The working directory is another one meanwhile. */
 uint64_t dlt_scratch_bytes(const char *path);
 
 #endif

@@ -243,6 +243,18 @@ def test_unruly(dd):
         dd.says("the program ", "--fail", alone, "--any-crash", *options, "--", program, "@@")
 
 
+def test_deep_folders(dd):
+    """Folders that no path can name are removed with all that is in them, whatever their modes, and count for the disk."""
+    nest = ('import os, sys; text = sys.stdin.read(); os.chdir(os.environ["TMPDIR"])\n'
+            'for i in range(60): os.mkdir("d" * 200); os.symlink("/etc", "link"); open("file", "w").close(); os.chdir("d" * 200)\n'
+            'if "L" in text: open("large", "w").write("x" * (20 << 20))\n'
+            'os.chmod(".", 0)\nif "X" in text: os.abort()')
+    words = ["--any-crash", "--runs", "real", "--jobs", "1", "--disk", "16M", "--", sys.executable, "-c", nest]
+    found = dd.json("--restart", "--fail", dd.file("f", "aXb"), *words)
+    dd.equal(found["fail"], b"X", "what makes a program with deep folders fail")
+    dd.says("wrote more than 16 MiB", "--restart", "--fail", dd.file("f", "aXL"), *words)
+
+
 def test_busy_machine(dd):
     """The default limit grows if the failing input takes longer than at first: a run that passes it is repeated. What does
     not end is unresolved all the same."""
@@ -687,7 +699,7 @@ def test_live_resumed(dd):
 PARTS = {
     "finds": ("test_figure", "test_minimize", "test_tree", "test_replacements", "test_expect", "test_other_units",
               "test_where_the_input_is", "test_function"),
-    "unruly": ("test_unruly", "test_busy_machine", "test_pipes_that_close"),
+    "unruly": ("test_unruly", "test_deep_folders", "test_busy_machine", "test_pipes_that_close"),
     "refuses": ("test_bad_oracles", "test_refusals", "test_journal_of_another_search"),
     "ends": ("test_early_end", "test_terminal"),
     "chops": ("test_chop_figure", "test_chop_of_other_units", "test_chop_to_the_difference"),
