@@ -13,13 +13,13 @@ struct loc_weight {
 };
 
 static const struct loc_weight loc_weights[] = {
-    {"in_slice", 1.00, 1.00},     {"near", 0.00, 0.00},         {"place", 2.00, 1.50},
-    {"data", 0.00, 0.00},         {"thin", 0.00, 0.00},         {"decision", 0.50, 0.00},
-    {"only_calls", -1.00, -1.00}, {"branch", 0.00, 0.00},       {"call", 0.00, 0.00},
-    {"return", 0.00, 0.00},       {"once", 0.00, 0.00},         {"late", 0.00, 0.00},
-    {"unsure", 0.00, 0.00},       {"sure", 0.00, 0.00},         {"exact", 3.00, 2.00},
-    {"prefix", 1.00, 0.00},       {"no_crash", 0.70, 0.00},     {"implied", 0.00, 0.00},
-    {"repair_exact", 1.50, 1.00}, {"repair_share", 2.00, 1.50}, {"repair_most", 1.50, 1.00},
+    {"in_slice", 0.80, 1.00},     {"near", -0.12, 0.00},        {"place", 2.10, 1.50},
+    {"data", -0.01, 0.00},        {"thin", 0.49, 0.00},         {"decision", 0.34, 0.00},
+    {"only_calls", -1.05, -1.00}, {"branch", 0.29, 0.00},       {"call", -0.04, 0.00},
+    {"return", -0.23, 0.00},      {"once", 0.27, 0.00},         {"late", 0.23, 0.00},
+    {"unsure", -0.24, 0.00},      {"sure", -0.19, 0.00},        {"exact", 3.48, 2.00},
+    {"prefix", 0.86, 0.00},       {"no_crash", 0.73, 0.00},     {"implied", -0.04, 0.00},
+    {"repair_exact", 1.84, 1.00}, {"repair_share", 2.43, 1.50}, {"repair_most", 1.87, 1.00},
     {"ochiai", 0.00, 5.00},       {"slice_ochiai", 0.00, 2.00}, {"new_values", 0.00, 2.00},
     {"as_always", 0.00, 0.00},    {"only_here", 0.00, 0.00},
 };
