@@ -32,8 +32,8 @@ struct dlt_ended_run {
     const struct dlt_left_file *files;
     size_t file_count;
     /*
-     * It is a run that a search would have made: the command finds all of it where a real run has
-     * it. If files were left outside of the run's directory, then the command works in one that
+     * Whether the run is one that a search would have made: the command then finds all of it where
+     * a real run has it. If files were left outside of the run's directory, then the command works in one that
      * looks as this process's own would: links to what is there, and what was left in its place.
      */
     bool is_of_search;

@@ -17,7 +17,6 @@ struct wetdbg_locate {
     uint32_t passing;
     bool is_pruned;
     uint64_t judged, sure;  /* lines of which confidence says something; of these, that it is 1 */
-    uint32_t furthest;      /* the largest distance */
     uint64_t most_repaired; /* of any line */
 };
 

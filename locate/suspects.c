@@ -43,17 +43,11 @@ struct wetdbg_suspect *loc_find(const struct wetdbg_locate *locate, const char *
 
 static int make_room(struct wetdbg_locate *locate)
 {
-    size_t places = locate->by_line.capacity ? locate->by_line.capacity * 2 : LINES_FIRST;
+    int err = wd_grow(locate->items, locate->capacity, locate->count + 1);
 
-    if (wd_grow(locate->items, locate->capacity, locate->count + 1))
-        return -ENOMEM;
-    if (locate->count * 2 + 2 < locate->by_line.capacity)
-        return 0;
-    if (wd_index_renew(&locate->by_line, places))
-        return -ENOMEM;
-    for (size_t i = 0; i < locate->count; i++)
-        *place_of(locate, locate->items[i].file, locate->items[i].line) = (uint32_t)i + 1;
-    return 0;
+    return err ? err
+               : wd_index_room(&locate->by_line, locate->count, LINES_FIRST, n,
+                               place_of(locate, locate->items[n].file, locate->items[n].line));
 }
 
 int loc_make(struct wetdbg_locate *locate, const struct wetdbg_suspect *suspect,
@@ -174,7 +168,7 @@ static int nearest_first(const void *left, const void *right)
     return a->last_time > b->last_time ? -1 : a->last_time < b->last_time;
 }
 
-static void take_line(struct wetdbg_locate *locate, const struct near *near, uint32_t place)
+static void take_line(const struct near *near, uint32_t place)
 {
     struct wetdbg_evidence *evidence = &near->suspect->evidence;
     const struct wetdbg_slice_line *line = near->line;
@@ -186,8 +180,6 @@ static void take_line(struct wetdbg_locate *locate, const struct near *near, uin
     evidence->instances = line->instances;
     evidence->last = line->last_time;
     evidence->place = place;
-    if (locate->furthest < line->min_distance)
-        locate->furthest = line->min_distance;
 }
 
 static int take_full(struct wetdbg_locate *locate, const struct wetdbg_slice *slice)
@@ -205,7 +197,7 @@ static int take_full(struct wetdbg_locate *locate, const struct wetdbg_slice *sl
     }
     qsort(list, found, sizeof(*list), nearest_first);
     for (size_t i = 0; i < found; i++)
-        take_line(locate, &list[i], (uint32_t)i + 1);
+        take_line(&list[i], (uint32_t)i + 1);
     locate->slice_lines = (uint32_t)found;
     free(list);
     return 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "slicer/slicer.h"
 #include <wetdbg/caller.h>
 #include <wetdbg/errors.h>
 #include <wetdbg/model.h>
@@ -36,15 +37,10 @@ static uint32_t *place_of(const struct psw_made_values *made, uint64_t pc)
 
 static int room_make(struct psw_made_values *made)
 {
-    if (wd_grow(made->code, made->code_capacity, made->code_count + 1))
-        return -ENOMEM;
-    if (2 * (made->code_count + 1) <= made->by_pc.capacity)
-        return 0;
-    if (wd_index_renew(&made->by_pc, made->by_pc.capacity ? 2 * made->by_pc.capacity : 1024))
-        return -ENOMEM;
-    for (size_t i = 0; i < made->code_count; i++)
-        *place_of(made, made->code[i].pc) = (uint32_t)i + 1;
-    return 0;
+    int err = wd_grow(made->code, made->code_capacity, made->code_count + 1);
+    return err ? err
+               : wd_index_room(&made->by_pc, made->code_count, 1024, n,
+                               place_of(made, made->code[n].pc));
 }
 
 static size_t line_of(const struct wetdbg_slice *slice, struct wetdbg *wet, uint64_t pc)
@@ -114,11 +110,6 @@ static int instance_take(void *arg, const struct wetdbg_slice_instance *instance
 
 /* ---- values ---- */
 
-static bool looks_like_address(uint64_t value)
-{
-    return value >> 32 && !(value >> 47);
-}
-
 static struct psw_made *made_of(struct psw_made_values *made, struct psw_made_code *code, int reg,
                                 unsigned size)
 {
@@ -175,7 +166,7 @@ static int effect_take(void *arg, const struct wetdbg_effect *effect)
     if (!effect->pc || !effect->after || effect->reg == RSP || effect->size > sizeof(value))
         return 0;
     memcpy(&value, effect->after, effect->size);
-    if (gathering->other && looks_like_address(value))
+    if (gathering->other && slc_looks_like_address(value))
         return 0;
     pc = own_pc(gathering, effect->pc);
     uint32_t *place = pc ? place_of(made, pc) : NULL;
@@ -307,7 +298,7 @@ unsigned psw_made_alternatives(const struct psw_made *made, uint64_t value, uint
 {
     struct alternatives found = {.value = value, .list = list, .size = made->size, .max = max};
     naturals_add(made, &found);
-    if (made->size < 8 || !looks_like_address(value)) {
+    if (made->size < 8 || !slc_looks_like_address(value)) {
         alternative_add(&found, value + 1);
         alternative_add(&found, value - 1);
         alternative_add(&found, 0);

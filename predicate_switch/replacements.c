@@ -24,7 +24,6 @@
 struct listed {
     struct wetdbg_replacement item;
     unsigned round;
-    bool is_known; /* it was tried, or given up */
 };
 
 struct replacing {
@@ -154,7 +153,6 @@ static int answer_take(void *arg, size_t index, const struct wetdbg_trial_answer
     result->tried++;
     line->tried++;
     line->verdicts[answer->verdict]++;
-    line->unresolved += answer->verdict == WETDBG_VERDICT_UNRESOLVED;
     result->unresolved += answer->verdict == WETDBG_VERDICT_UNRESOLVED;
     if (answer->verdict < WETDBG_VERDICT_NO_CRASH)
         return 0;

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/array.h"
+#include "common/clock.h"
 #include "common/hash.h"
 #include "predicate_switch/candidates_priv.h"
 #include "predicate_switch/trial_journal.h"
@@ -58,14 +58,6 @@ struct search {
     struct wetdbg_trial *batch;
     size_t batch_count, batch_capacity;
 };
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 /* ---- trials ---- */
 
@@ -158,7 +150,7 @@ static bool is_time_for_pairs(const struct search *search)
     return options->depth > 1 && ((options->budget_trials &&
                                    2 * search->result->progress.tried >= options->budget_trials) ||
                                   (options->budget_seconds > 0 &&
-                                   2 * (now() - search->began) >= options->budget_seconds));
+                                   2 * (wd_seconds() - search->began) >= options->budget_seconds));
 }
 
 /* 1, 0 if there is nothing more to try, an error. */
@@ -211,7 +203,7 @@ static int take(struct search *search, const struct wetdbg_trial *trial,
 
 static void tell(struct search *search)
 {
-    search->told = now();
+    search->told = wd_seconds();
     search->result->progress.seconds = search->told - search->began;
     if (search->options->progress)
         search->options->progress(search->options->arg, &search->result->progress);
@@ -231,9 +223,10 @@ static int on_answer(void *arg, size_t index, const struct wetdbg_trial_answer *
     search->result->progress.tried++;
     if (!err && options->interrupted && *options->interrupted)
         err = wetdbg_fail_plain(-WETDBG_ERR_INTERRUPTED);
-    if (!err && options->budget_seconds > 0 && now() - search->began >= options->budget_seconds)
+    if (!err && options->budget_seconds > 0 &&
+        wd_seconds() - search->began >= options->budget_seconds)
         err = ENOUGH;
-    if (now() - search->told >= TELL_S)
+    if (wd_seconds() - search->told >= TELL_S)
         tell(search);
     return err;
 }
@@ -311,14 +304,14 @@ static int run_batches(struct search *search)
         if (result < 0)
             return result;
         if (search->batch_count) {
-            double began = now();
+            double began = wd_seconds();
             qsort(search->batch, search->batch_count, sizeof(*search->batch), by_time);
             int err = options->runner.run(options->runner.context, search->batch,
                                           search->batch_count, on_answer, search);
             tell(search);
             if (err)
                 return err == ENOUGH ? 0 : err;
-            size *= now() - began < QUICK_S ? 4 : 2;
+            size *= wd_seconds() - began < QUICK_S ? 4 : 2;
             size = size < largest ? size : largest;
         }
     }
@@ -357,14 +350,14 @@ int wetdbg_search(struct wetdbg_candidates *candidates, struct wetdbg_order *ord
     search->order = order;
     search->options = options;
     search->result = result;
-    search->began = search->told = now();
+    search->began = search->told = wd_seconds();
     search->one = 1;
     int err = psw_journal_open(options->journal, options->name, &search->journal);
     if (!err)
         err = run_batches(search);
     psw_journal_close(search->journal);
     sort_findings(result);
-    result->progress.seconds = now() - search->began;
+    result->progress.seconds = wd_seconds() - search->began;
     free(search->met);
     wd_index_fini(&search->by_way);
     free(search->batch);

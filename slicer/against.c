@@ -289,21 +289,21 @@ static int value_add(struct holding *holding, uint64_t key, uint32_t line, uint3
     return 0;
 }
 
-static bool looks_like_address(const struct wetdbg_effect *effect)
+static bool is_address(const struct wetdbg_effect *effect)
 {
     uint64_t value;
 
     if (effect->size != sizeof(value))
         return false;
     memcpy(&value, effect->after, sizeof(value));
-    return value >> 32 && !(value >> 47);
+    return slc_looks_like_address(value);
 }
 
 static int take_effect(void *arg, const struct wetdbg_effect *effect)
 {
     struct holding *holding = arg;
 
-    if (!effect->after || !effect->pc || looks_like_address(effect))
+    if (!effect->after || !effect->pc || is_address(effect))
         return 0;
     const struct statement *statement = find_statement(holding, effect->pc);
     if (!statement)

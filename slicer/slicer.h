@@ -23,4 +23,10 @@ const struct wetdbg_slice_initial *slc_slice_initials_by_user(const struct wetdb
  * is where it faulted; else 0. */
 uint64_t slc_slice_pc_at(const struct wetdbg_slice *slice, wetdbg_time time);
 
+/* Whether 8 bytes are more likely an address, which differs from run to run, than a value. */
+static inline bool slc_looks_like_address(uint64_t bytes)
+{
+    return bytes >> 32 && !(bytes >> 47);
+}
+
 #endif

@@ -14,7 +14,8 @@
 void cli_complete_criterion(struct cli_session *session, const char *typed,
                             struct cli_completions *completions);
 
-/* The same of what can be given another value: input, arguments, variables of the environment. */
+/* Adds the criteria that can be given another value: input, arguments, variables of the
+ * environment; what cannot be found out is not offered. */
 void cli_complete_input(struct cli_session *session, const char *typed,
                         struct cli_completions *completions);
 

@@ -13,6 +13,16 @@
 #include "dbgcli/verbs/harness_cases.h"
 #include <wetdbg/candidates.h>
 
+/* Rows of a verb's options by which people name a failing test; `right` is what the help adds. */
+#define CLI_HARNESS_OPTIONS(right)                                                                 \
+    {"ctest", 0, "NAME", "a failing test of CTest's" right},                                       \
+        {"build", 0, "DIR", "CTest's build directory; by default this one, or ./build"},           \
+        {"harness", 0, NULL, "PROGRAM is a failing test" right},                                   \
+        {"case", 0, "NAME", "the framework's test in it; by default the first that fails"},        \
+    {                                                                                              \
+        "process", 0, "PROC", "which process of the test; by default the one that made it fail"    \
+    }
+
 struct cli_harness {
     struct cli_ctest test;
     struct cli_cases cases; /* of the run that was seen first */

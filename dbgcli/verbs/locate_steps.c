@@ -37,6 +37,11 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+void cli_locating_begin(struct cli_locating *self)
+{
+    self->begin = now();
+}
+
 double cli_locating_seconds(const struct cli_locating *self)
 {
     return now() - self->begin;
@@ -247,9 +252,19 @@ static bool expect(const struct cli_locating *self, struct wetdbg_expectation *e
     return expected->kind != WETDBG_RIGHT_EXIT || self->session->info->signal;
 }
 
-static int open_order(struct cli_locating *self)
+/* Those of the passing runs, to be freed. */
+static struct wetdbg **passing_wets(const struct cli_locating *self)
 {
     struct wetdbg **wets = cli_realloc(NULL, self->passing_count + 1, sizeof(*wets));
+
+    for (size_t i = 0; i < self->passing_count; i++)
+        wets[i] = self->passing[i].session.wet;
+    return wets;
+}
+
+static int open_order(struct cli_locating *self)
+{
+    struct wetdbg **wets = passing_wets(self);
     struct wetdbg_order_options how = {.kind = WETDBG_ORDER_NEAR,
                                        .slice = self->slice,
                                        .unsure =
@@ -257,8 +272,6 @@ static int open_order(struct cli_locating *self)
                                        .passing = wets,
                                        .passing_count = self->passing_count};
 
-    for (size_t i = 0; i < self->passing_count; i++)
-        wets[i] = self->passing[i].session.wet;
     int err = wetdbg_order_open(self->candidates, &how, &self->order);
     free(wets);
     return err;
@@ -314,24 +327,23 @@ static int switch_decisions(struct cli_locating *self)
 
 /* ---- replaced values ---- */
 
+/* Needs the judge of switched runs: without one, it was said what is missing. */
 static int replace_values(struct cli_locating *self)
 {
+    if (!self->trials)
+        return 0;
     bool is_missing = self->failure.kind == CLI_FAILURE_MISSING;
-    struct wetdbg **wets = cli_realloc(NULL, self->passing_count + 1, sizeof(*wets));
+    struct wetdbg **wets = passing_wets(self);
     struct wetdbg_replacement_options how = {
         .until = is_missing ? 0 : wetdbg_failure_time(self->criterion),
         .passing = wets,
         .passing_count = self->passing_count,
         .budget_seconds = REPLACING_SHARE * seconds_left(self),
         .interrupted = cli_interrupt_flag()};
-    int err = 0;
+    int err = wetdbg_replacements_find(self->trials, self->slice, &how, &self->replaced);
 
-    for (size_t i = 0; i < self->passing_count; i++)
-        wets[i] = self->passing[i].session.wet;
-    if (self->trials)
-        err = wetdbg_replacements_find(self->trials, self->slice, &how, &self->replaced);
     free(wets);
-    if (!err && self->trials)
+    if (!err)
         err = wetdbg_locate_take_replacements(self->locate, self->slice, &self->replaced);
     if (!err && self->replaced.is_interrupted)
         err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");

@@ -45,6 +45,9 @@ struct cli_locating {
 int cli_locating_run(struct cli_locating *self, int (*answer)(struct cli_locating *self));
 void cli_locating_fini(struct cli_locating *self);
 
+/* Starts its clock, by which its budget goes. */
+void cli_locating_begin(struct cli_locating *self);
+
 /* Seconds since it began. */
 double cli_locating_seconds(const struct cli_locating *self);
 

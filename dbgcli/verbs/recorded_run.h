@@ -14,7 +14,8 @@
 int cli_recorded_run_find(const char *verb, char **operands, const char *input, char **path,
                           bool *is_trusted);
 
-/* The same of PROGRAM ARG..., whatever the words are. */
+/* Records PROGRAM ARG..., whatever the words are, and gives the .wet file of that run as
+ * cli_recorded_run_find() does. */
 int cli_recorded_run_make(char **argv, const char *input, char **path);
 
 /* Whether one operand is a FILE.wet or a recording, and nothing has to be recorded. */

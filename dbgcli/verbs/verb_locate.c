@@ -2,7 +2,6 @@
 /* `wetdbg locate`: asks all the questions itself, and ranks the lines to suspect. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "dbgcli/alloc.h"
@@ -30,11 +29,7 @@ static const struct cli_option options[] = {
     {"budget", 0, "TIME", "seconds for all of it: 90, 30s, 5m, 1h; by default 60s"},
     {"limit", 0, "N", "show N suspects (10; with --json all); 0: all"},
     {"jobs", 0, "N", "switched runs side by side; by default one for each processor"},
-    {"ctest", 0, "NAME", "a failing test of CTest's"},
-    {"build", 0, "DIR", "CTest's build directory; by default this one, or ./build"},
-    {"harness", 0, NULL, "PROGRAM is a failing test"},
-    {"case", 0, "NAME", "the framework's test in it; by default the first that fails"},
-    {"process", 0, "PROC", "which process of the test; by default the one that made it fail"},
+    CLI_HARNESS_OPTIONS(""),
     {"features", 0, NULL, "with --json: what scores are made of, too"},
     {"json", 0, NULL, "one JSON object for each answer, the last one is the best"},
     {0},
@@ -230,14 +225,6 @@ static int find_run(const struct cli_args *args, struct cli_harness **harness, c
 
 /* ---- the verb ---- */
 
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static int locate(struct cli_app *app, struct cli_locating *self, bool is_trusted)
 {
     struct cli_session session;
@@ -261,7 +248,7 @@ static int find_and_locate(struct cli_app *app, const struct cli_args *args,
     bool is_trusted;
     int err = find_run(args, &self->right.harness, &wet_path, &is_trusted);
 
-    self->begin = now();
+    cli_locating_begin(self);
     if (!err)
         err = find_all_passing(args, self, paths);
     self->wet_path = wet_path;

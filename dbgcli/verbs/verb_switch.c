@@ -13,11 +13,7 @@
 
 static const struct cli_option options[] = {
     CLI_SWITCHING_OPTIONS,
-    {"ctest", 0, "NAME", "a failing test of CTest's; right is: it passes"},
-    {"build", 0, "DIR", "CTest's build directory; by default this one, or ./build"},
-    {"harness", 0, NULL, "PROGRAM is a failing test; right is: it passes"},
-    {"case", 0, "NAME", "the framework's test in it; by default the first that fails"},
-    {"process", 0, "PROC", "which process of the test; by default the one that made it fail"},
+    CLI_HARNESS_OPTIONS("; right is: it passes"),
     {"wrap", 0, NULL, "run the test PROGRAM; if it fails, tell why; end as it did"},
     {"json", 0, NULL, "one JSON object for each finding, and a last one"},
     {"tap", 0, NULL, "the answer as TAP, version 13, with a YAML block"},

@@ -43,8 +43,8 @@ struct wetdbg_replacement {
 
 /* What came of one line's replacements. */
 struct wetdbg_replacement_counts {
-    uint64_t tried, unresolved;
-    uint64_t verdicts[WETDBG_VERDICTS];
+    uint64_t tried;
+    uint64_t verdicts[WETDBG_VERDICTS]; /* how many of these had each */
 };
 
 struct wetdbg_replacement_options {

@@ -224,6 +224,18 @@ static void verify_sections_of_unknown_kinds_pass(void **state)
     assert_sound(here.changed, false);
 }
 
+/* Stores a file with another description; the section stays as it is. */
+static void meta_store(struct unit_section *section, const json_t *meta)
+{
+    struct wd_buf good = section->bytes;
+    char *text = json_dumps(meta, JSON_SORT_KEYS);
+    section->bytes = (struct wd_buf){
+        .data = (uint8_t *)text, .size_bytes = strlen(text), .capacity_bytes = strlen(text)};
+    unit_sections_store(&here.sections, here.changed, SIZE_MAX);
+    free(text);
+    section->bytes = good;
+}
+
 static void meta_number_add(const char *key, const char *what, uint32_t told_of)
 {
     struct unit_section *section = section_of(WET_SEC_META, 0);
@@ -236,12 +248,7 @@ static void meta_number_add(const char *key, const char *what, uint32_t told_of)
             json_object_del(meta, key);
         else
             json_object_set_new(meta, key, json_integer(value + 1));
-        char *text = json_dumps(meta, JSON_SORT_KEYS);
-        section->bytes = (struct wd_buf){
-            .data = (uint8_t *)text, .size_bytes = strlen(text), .capacity_bytes = strlen(text)};
-        unit_sections_store(&here.sections, here.changed, SIZE_MAX);
-        free(text);
-        section->bytes = good;
+        meta_store(section, meta);
         if (i)
             assert_found(key, WET_SEC_META, 0, "there is no number");
         else
@@ -258,12 +265,7 @@ static void streams_store(json_t *streams)
     json_t *meta = json_loadb((const char *)good.data, good.size_bytes, 0, NULL);
     assert_non_null(meta);
     json_object_set_new(meta, "streams", streams);
-    char *text = json_dumps(meta, JSON_SORT_KEYS);
-    section->bytes = (struct wd_buf){
-        .data = (uint8_t *)text, .size_bytes = strlen(text), .capacity_bytes = strlen(text)};
-    unit_sections_store(&here.sections, here.changed, SIZE_MAX);
-    free(text);
-    section->bytes = good;
+    meta_store(section, meta);
     json_decref(meta);
 }
 
