@@ -33,8 +33,9 @@ struct dlt_ended_run {
     size_t file_count;
     /*
      * Whether the run is one that a search would have made: the command then finds all of it where
-     * a real run has it. If files were left outside of the run's directory, then the command works in one that
-     * looks as this process's own would: links to what is there, and what was left in its place.
+     * a real run has it. If files were left outside of the run's directory, the command works in
+     * one that looks as this process's own would: links to what is there, and what was left in its
+     * place.
      */
     bool is_of_search;
     struct wetdbg_dd_bytes errors;
