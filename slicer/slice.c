@@ -643,41 +643,60 @@ static int source_instance(const struct wetdbg_slice *slice, wetdbg_time time,
     return 0;
 }
 
+/* The instance that used another one, on a shortest path. */
+static int find_user(const struct wetdbg_slice *slice, const struct wetdbg_slice_instance *used,
+                     struct wetdbg_slice_instance *user)
+{
+    const struct slc_share *share;
+    bool is_fault = slice->has_fault && used->parent == slice->fault_time && used->distance <= 1;
+    bool is_near = slice->options.copies_are_near; /* a copy is no farther than who uses it */
+    const struct slc_member *member = is_fault ? NULL : slc_slice_find(slice, used->parent, &share);
+
+    if (!is_fault && (!member || (member->distance + 1 != used->distance &&
+                                  !(is_near && member->distance == used->distance))))
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "the slice has no instance at time %llu",
+                           (unsigned long long)used->parent);
+    *user = is_fault ? fault_instance(slice) : instance_of(slice, share, member);
+    return 0;
+}
+
+/* How many hops a path has; parents are later in time, so that there is an end. */
+static int count_hops(const struct wetdbg_slice *slice, const struct wetdbg_slice_instance *end,
+                      size_t *count)
+{
+    struct wetdbg_slice_instance at = *end;
+    int err = 0;
+
+    *count = (size_t)end->distance + 1;
+    if (slice->is_forward || !slice->options.copies_are_near)
+        return 0;
+    for (*count = 1; !err && at.parent; ++*count)
+        err = find_user(slice, &at, &at);
+    return err;
+}
+
 static int build_path(const struct wetdbg_slice *slice, const struct wetdbg_slice_instance *end,
                       struct wetdbg_slice_path **out)
 {
-    size_t count = (size_t)end->distance + 1;
-    struct wetdbg_slice_path *path = malloc(sizeof(*path) + count * sizeof(path->hops[0]));
+    size_t count;
+    int err = count_hops(slice, end, &count);
 
+    if (err)
+        return err;
+    struct wetdbg_slice_path *path = malloc(sizeof(*path) + count * sizeof(path->hops[0]));
     if (!path)
         return -ENOMEM;
     struct wetdbg_slice_instance *hops = (struct wetdbg_slice_instance *)(path + 1);
     *path = (struct wetdbg_slice_path){count, hops};
     hops[count - 1] = *end;
-    for (size_t i = count - 1; i-- > 0;) {
-        const struct wetdbg_slice_instance *user = &hops[i + 1];
-        const struct slc_share *share;
-        bool is_fault = i == 0 && slice->has_fault && user->parent == slice->fault_time;
-        if (i == 0 && slice->is_forward) {
-            int err = source_instance(slice, user->parent, &hops[0]);
-            if (err)
-                free(path);
-            if (err)
-                return err;
-            continue;
-        }
-        const struct slc_member *member =
-            is_fault ? NULL : slc_slice_find(slice, user->parent, &share);
-        if (!is_fault && (!member || member->distance != i)) {
-            wetdbg_time missing = user->parent;
-            free(path);
-            return wetdbg_fail(-WETDBG_ERR_CORRUPT, "the slice has no instance at time %llu",
-                               (unsigned long long)missing);
-        }
-        hops[i] = is_fault ? fault_instance(slice) : instance_of(slice, share, member);
-    }
-    *out = path;
-    return 0;
+    for (size_t i = count - 1; i-- > 0 && !err;)
+        err = i == 0 && slice->is_forward ? source_instance(slice, hops[i + 1].parent, &hops[i])
+                                          : find_user(slice, &hops[i + 1], &hops[i]);
+    if (err)
+        free(path);
+    else
+        *out = path;
+    return err;
 }
 
 static int path_to(const struct wetdbg_slice *slice, const struct filter *filter,

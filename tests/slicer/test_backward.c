@@ -102,6 +102,30 @@ static void check_path(const struct wetdbg_slice *slice, const struct wetdbg_sli
     wetdbg_slice_path_free(path);
 }
 
+/* Where copies are as near as their users, paths have more hops than distance, and all of them are
+ * dependences. */
+static void check_near(struct wetdbg *wet, const struct wetdbg_criterion *criterion,
+                       struct wetdbg_slice_options options, const struct brute *brute)
+{
+    struct wetdbg_slice *slice;
+    struct wetdbg_slice_path *path;
+    size_t count;
+
+    options.copies_are_near = true;
+    assert_int_equal(wetdbg_slice_backward(wet, criterion, &options, &slice), 0);
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(wetdbg_slice_path_to_line(slice, i, &path), 0);
+        assert_int_equal(path->hops[path->count - 1].distance, lines[i].min_distance);
+        assert_int_equal(path->hops[0].edge, WETDBG_EDGE_NONE);
+        for (size_t h = 1; h < path->count; h++)
+            assert_true(brute_has_edge(brute, path->hops[h - 1].time, path->hops[h].time,
+                                       path->hops[h].edge));
+        wetdbg_slice_path_free(path);
+    }
+    wetdbg_slice_free(slice);
+}
+
 /* Without users a slice is made by other code (slicer/scan/fast.c): the same members and counts. */
 static void check_plain(struct wetdbg *wet, const struct wetdbg_criterion *criterion,
                         const struct wetdbg_slice *known, struct wetdbg_slice_options options,
@@ -161,6 +185,7 @@ static uint64_t check_slice(struct wetdbg *wet, struct wetdbg_slice_session *ses
     for (size_t i = 0; i < line_count; i += 1 + line_count / 8)
         check_path(slice, lines, i, brute);
     if (kinds == WETDBG_SLICE_FULL) {
+        check_near(wet, criterion, options, brute);
         check_plain(wet, criterion, slice, options, expected, what);
         /* this one finds what earlier criteria left, the one below all */
         options.session = session;
