@@ -27,7 +27,7 @@ include(CPack)
 install(FILES README.md HACKING.md packaging/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wetdbg)
 install(FILES docs/tutorial.md docs/architecture.md docs/format.md docs/glossary.md docs/harnesses.md docs/library.md
   DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wetdbg/docs)
-install(DIRECTORY docs/architecture DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wetdbg/docs)
+install(DIRECTORY docs/architecture docs/schemas DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wetdbg/docs)
 configure_file(packaging/changelog packaging/changelog COPYONLY)
 add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/packaging/changelog.gz
   COMMAND gzip -9nkf changelog DEPENDS ${PROJECT_BINARY_DIR}/packaging/changelog

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/commands/hop_value.h"
 #include "dbgcli/commands/origin_place.h"
 #include "dbgcli/commands/slice_implied.h"
+#include "dbgcli/commands/slice_path.h"
 #include "dbgcli/commands/slicing.h"
-#include "dbgcli/eval/value.h"
 #include "dbgcli/interrupt.h"
-#include "dbgcli/nav/general.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
 #include <wetdbg/errors.h>
@@ -43,34 +43,7 @@ const struct cli_syntax cli_cmd_why_syntax = {
         "all are there.",
 };
 
-/* ---- the line in the slice ---- */
-
-/* Whether a path is the file's; `file` is a base name or any suffix of whole path parts. */
-static bool file_matches(const char *path, const char *file)
-{
-    size_t path_length = strlen(path), length = strlen(file);
-    if (length > path_length || strcmp(path + path_length - length, file) != 0)
-        return false;
-    return length == path_length || path[path_length - length - 1] == '/' || file[0] == '/';
-}
-
-/* Finds a line in the slice: the nearest one if it is there several times (functions inlined here
- * and there). */
-static int find_line(const struct wetdbg_slice *slice, const char *file, uint32_t line,
-                     size_t *index)
-{
-    size_t count;
-    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(slice, &count);
-    bool is_found = false;
-    for (size_t i = 0; i < count; i++) {
-        if (!lines[i].file || lines[i].line != line || !file_matches(lines[i].file, file))
-            continue;
-        if (!is_found || lines[i].min_distance < lines[*index].min_distance)
-            *index = i;
-        is_found = true;
-    }
-    return is_found ? 0 : -WETDBG_ERR_NOT_FOUND;
-}
+/* ---- what is in the slice ---- */
 
 /* Finds the code of a function that has no lines, as the slice's groups name it. */
 static bool find_function(const struct wetdbg_slice *slice, const char *name, size_t *index)
@@ -105,66 +78,6 @@ static int fail_absent(struct cli_session *session, const char *text, const char
     return not_in_slice(session, text);
 }
 
-/* ---- what passed over an edge ---- */
-
-static void describe_location(FILE *to, const struct wetdbg_state *state, unsigned location)
-{
-    const struct user_regs_struct *registers = wetdbg_state_registers(state);
-    unsigned number;
-    switch (wetdbg_location_kind(location, &number)) {
-    case WETDBG_LOCATION_GENERAL:
-        fprintf(to, "%s = 0x%" PRIx64, cli_general_name(number),
-                cli_general_value(registers, number));
-        break;
-    case WETDBG_LOCATION_FLAG:
-        fprintf(to, "%s = %u", wetdbg_location_name(location),
-                (unsigned)(registers->eflags >> number & 1));
-        break;
-    case WETDBG_LOCATION_VECTOR:
-        fprintf(to, "xmm%u", number);
-        break;
-    case WETDBG_LOCATION_MASK:
-        fputs("a mask register", to);
-        break;
-    case WETDBG_LOCATION_OTHER:
-        fputs("floating-point state", to);
-        break;
-    }
-}
-
-static void describe_byte(FILE *to, struct wetdbg_model *model, struct wetdbg_state *state,
-                          uint64_t address)
-{
-    uint8_t byte;
-    fputs("the byte at ", to);
-    cli_address_print(to, model, address);
-    if (wetdbg_state_read(state, address, &byte, 1) == 0)
-        fprintf(to, " = 0x%02x", byte);
-}
-
-/* What `hop` gave to the hop above, as that one saw it; to be freed; NULL if nothing did. */
-static char *describe_value(struct cli_session *session, const struct wetdbg_slice_instance *hop)
-{
-    bool is_byte = hop->location == WETDBG_LOCATION_NONE;
-    struct wetdbg_state *state;
-    char *text = NULL;
-    size_t size;
-    if (!hop->parent || (is_byte && !hop->address) || hop->edge == WETDBG_EDGE_CONTROL ||
-        hop->edge == WETDBG_EDGE_IMPLICIT)
-        return NULL;
-    if (wetdbg_state_open(session->wet, hop->parent, &state) != 0)
-        return NULL;
-    FILE *to = open_memstream(&text, &size);
-    if (to && is_byte)
-        describe_byte(to, session->model, state, hop->address);
-    else if (to)
-        describe_location(to, state, hop->location);
-    if (to)
-        fclose(to);
-    wetdbg_state_close(state);
-    return text;
-}
-
 /* ---- one hop ---- */
 
 /* The switch that proves an implicit hop; NULL of others. */
@@ -181,7 +94,7 @@ static void print_hop(struct cli_session *session, size_t number,
 {
     struct cli_out *out = session->out;
     struct cli_place place;
-    char *value = describe_value(session, hop);
+    char *value = cli_hop_value(session, hop);
     cli_place_of_pc(session, hop->pc, &place);
     fprintf(out->stream, "#%-3zu time %-12" PRIu64 " %-9s ", number, hop->time,
             wetdbg_edge_name(hop->edge));
@@ -215,7 +128,7 @@ static json_t *json_of_hop(struct cli_session *session, const struct wetdbg_slic
 {
     struct cli_place place;
     json_t *row = json_object();
-    char *value = describe_value(session, hop);
+    char *value = cli_hop_value(session, hop);
     cli_place_of_pc(session, hop->pc, &place);
     cli_json_set(row, "time", cli_json_count(hop->time));
     cli_json_set(row, "kind", cli_json_text(wetdbg_edge_name(hop->edge)));
@@ -369,17 +282,16 @@ static int print_path_json(struct cli_session *session, const struct wetdbg_slic
 static int path_to_line(struct cli_session *session, const char *text,
                         struct wetdbg_slice_path **path)
 {
-    size_t index = 0;
     uint32_t line;
     char *file;
     int err = cli_line_parse(text, &file, &line);
     if (err)
         return err;
-    err = find_line(session->slice, file, line, &index);
-    if (err)
+    err = cli_slice_path_to(session->slice, file, line, path);
+    if (err == -WETDBG_ERR_NOT_FOUND)
         err = fail_absent(session, text, file, line);
     free(file);
-    return err ? err : wetdbg_slice_path_to_line(session->slice, index, path);
+    return err;
 }
 
 /* The shortest of the chains to some times. */

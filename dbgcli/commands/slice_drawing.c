@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dbgcli/commands/slice_drawing.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <spawn.h>
@@ -12,8 +11,8 @@
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/nav/place.h"
+#include "dbgcli/whole_file.h"
 #include <wetdbg/errors.h>
-#include <wetdbg/own_file.h>
 
 /* ---- Graphviz's text ---- */
 
@@ -74,55 +73,6 @@ static void write_graph(FILE *to, struct cli_session *session, const struct cli_
 
 /* ---- files ---- */
 
-/* A file that gets its name when it is whole. */
-struct goal {
-    const char *path;
-    char *part;
-    int fd;
-};
-
-static int open_goal(struct goal *goal, const char *path)
-{
-    int err = wetdbg_own_file_check_goal(path);
-    *goal = (struct goal){.path = path, .fd = -1};
-    if (err)
-        return err;
-    goal->part = cli_asprintf("%s.part", path);
-    err = wetdbg_own_file_open(goal->part, &goal->fd);
-    if (!err && ftruncate(goal->fd, 0))
-        err = wetdbg_fail_errno("%s", goal->part);
-    return err;
-}
-
-static int close_goal(struct goal *goal, int err)
-{
-    bool is_open = goal->fd >= 0;
-    if (is_open && close(goal->fd) && !err)
-        err = wetdbg_fail_errno("%s", goal->part);
-    if (!err && rename(goal->part, goal->path))
-        err = wetdbg_fail_errno("%s", goal->path);
-    if (err && is_open)
-        unlink(goal->part);
-    free(goal->part);
-    return err;
-}
-
-static int write_text(const char *path, const char *text, size_t size)
-{
-    struct goal goal;
-    int err = open_goal(&goal, path);
-    while (!err && size) {
-        ssize_t done = write(goal.fd, text, size);
-        if (done < 0 && errno != EINTR)
-            err = wetdbg_fail_errno("%s", path);
-        if (done > 0) {
-            text += done;
-            size -= (size_t)done;
-        }
-    }
-    return close_goal(&goal, err);
-}
-
 /* Runs `dot` on a text, which a file holds that is gone by then. */
 static int run_dot(FILE *input, int output)
 {
@@ -151,18 +101,18 @@ static int run_dot(FILE *input, int output)
 
 static int draw_svg(const char *path, const char *text, size_t size)
 {
-    struct goal goal;
-    int err = open_goal(&goal, path);
+    struct cli_whole_file file;
+    int err = cli_whole_file_open(&file, path);
     FILE *input = err ? NULL : tmpfile();
     if (!err && (!input || fwrite(text, 1, size, input) != size || fflush(input)))
         err = wetdbg_fail_errno("a temporary file");
     if (!err) {
         rewind(input);
-        err = run_dot(input, goal.fd);
+        err = run_dot(input, file.fd);
     }
     if (input)
         fclose(input);
-    return close_goal(&goal, err);
+    return cli_whole_file_close(&file, err);
 }
 
 static void say(struct cli_session *session, const char *path, size_t drawn, size_t count)
@@ -187,7 +137,7 @@ int cli_slice_draw(struct cli_session *session, const struct cli_slice_graph *gr
     write_graph(to, session, graph, count);
     if (fclose(to) || !text)
         cli_die();
-    int err = dot_path ? write_text(dot_path, text, size) : 0;
+    int err = dot_path ? cli_whole_file_write(dot_path, text, size) : 0;
     if (!err && svg_path)
         err = draw_svg(svg_path, text, size);
     free(text);

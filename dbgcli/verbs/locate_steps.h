@@ -14,10 +14,12 @@ struct cli_locating {
     struct cli_right right;
     double begin, budget; /* seconds: of a clock, and how many there are */
     unsigned jobs;
-    uint64_t limit;      /* of suspects that are shown; 0: all */
-    bool shows_features; /* in JSON: what scores are made of */
-    bool has_more;       /* further steps follow */
-    bool is_shown;       /* some answer was given */
+    uint64_t limit;            /* of suspects that are shown; 0: all */
+    uint64_t reported;         /* of suspects that files have; 0: all */
+    const char *sarif, *junit; /* files for the last list; NULL: none */
+    bool shows_features;       /* in JSON: what scores are made of */
+    bool has_more;             /* further steps follow */
+    bool is_shown;             /* some answer was given */
     struct cli_passing_run *passing;
     size_t passing_count;
     /* What was found out: */

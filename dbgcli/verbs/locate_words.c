@@ -86,6 +86,20 @@ char *cli_locate_words(const struct cli_locating *self, const struct wetdbg_susp
     return cli_strdup("");
 }
 
+char *cli_locate_reasons(const struct cli_locating *self, const struct wetdbg_suspect *suspect)
+{
+    char *text = cli_strdup("");
+
+    for (unsigned i = 0; i < suspect->reason_count; i++) {
+        char *words = cli_locate_words(self, suspect, &suspect->reasons[i]);
+        char *more = cli_asprintf("%s%s%s", text, i ? "; " : "", words);
+        free(words);
+        free(text);
+        text = more;
+    }
+    return text;
+}
+
 /* ---- commands ---- */
 
 static char *against_command(const struct cli_locating *self)

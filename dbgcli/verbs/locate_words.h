@@ -9,6 +9,9 @@
 char *cli_locate_words(const struct cli_locating *self, const struct wetdbg_suspect *suspect,
                        const struct wetdbg_reason *reason);
 
+/* All reasons of a suspect, "...; ..."; to be freed. */
+char *cli_locate_reasons(const struct cli_locating *self, const struct wetdbg_suspect *suspect);
+
 /* The command of the prompt that shows it, "why a.c:12"; to be freed. NULL: none does. `slice` is
  * due before. */
 char *cli_locate_command(const struct cli_locating *self, const struct wetdbg_suspect *suspect,

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dbgcli/verbs/switch_report.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/switching.h"
-#include <wetdbg/errors.h>
+#include "dbgcli/verbs/junit.h"
 
 /* ---- which test ---- */
 
@@ -179,114 +178,53 @@ void cli_report_tap(const struct cli_report *report, struct cli_out *out)
 
 /* ---- JUnit ---- */
 
-/* Bytes that XML 1.0 has no character for become '?': controls, and what JSON's reader of untrusted
- * bytes leaves of UTF-8 that is none. */
-static void put_xml(FILE *file, const char *text)
+static char *rows_text(const struct cli_report *report)
 {
-    static const struct {
-        char byte;
-        const char *name;
-    } names[] = {{'&', "&amp;"},   {'<', "&lt;"},   {'>', "&gt;"}, {'"', "&quot;"},
-                 {'\'', "&apos;"}, {'\n', "&#10;"}, {'\t', "&#9;"}};
-    json_t *clean = cli_json_text(text);
-    const char *at = json_is_string(clean) ? json_string_value(clean) : "";
+    char *text = cli_strdup("");
 
-    for (; *at; at++) {
-        const char *name = NULL;
-        for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-            name = names[i].byte == *at ? names[i].name : name;
-        bool is_none = strncmp(at, "\xef\xbf\xbe", 3) == 0 || strncmp(at, "\xef\xbf\xbf", 3) == 0;
-        if (name)
-            fputs(name, file);
-        else
-            putc(is_none || (unsigned char)*at < 0x20 ? '?' : *at, file);
-        at += is_none ? 2 : 0;
-    }
-    json_decref(clean);
-}
-
-static void put_attribute(FILE *file, const char *name, const char *value)
-{
-    fprintf(file, " %s=\"", name);
-    put_xml(file, value);
-    putc('"', file);
-}
-
-static void put_property(FILE *file, const char *name, const char *value)
-{
-    fputs("      <property", file);
-    put_attribute(file, "name", name);
-    put_attribute(file, "value", value);
-    fputs("/>\n", file);
-}
-
-static void put_count(FILE *file, const char *name, uint64_t count)
-{
-    char text[24];
-
-    snprintf(text, sizeof(text), "%" PRIu64, count);
-    put_property(file, name, text);
-}
-
-static void put_properties(FILE *file, const struct cli_report *report)
-{
-    const struct wetdbg_search_progress *progress = &report->result->progress;
-
-    fputs("    <properties>\n", file);
-    put_count(file, "tried", progress->tried);
-    put_count(file, "left", report->result->is_complete ? 0 : report->left);
-    put_count(file, "unresolved", progress->verdicts[WETDBG_VERDICT_UNRESOLVED]);
-    put_property(file, "target", report->target);
-    if (report->harness) {
-        put_property(file, "recording", report->harness->trace_dir);
-        put_property(file, "process", report->harness->process);
-    }
-    fputs("    </properties>\n", file);
-}
-
-static void put_case(FILE *file, const struct cli_report *report)
-{
-    const struct cli_harness *harness = report->harness;
-    char *name = name_of(report), *message = summarize(report);
-
-    fputs("    <testcase", file);
-    put_attribute(file, "name", name);
-    put_attribute(file, "classname", harness ? harness->test.name : "wetdbg.switch");
-    if (report->count && report->rows[0].predicate->file) {
-        put_attribute(file, "file", report->rows[0].predicate->file);
-        fprintf(file, " line=\"%" PRIu32 "\"", report->rows[0].predicate->line);
-    }
-    fprintf(file, " time=\"%.3f\">\n      <failure type=\"%s\"", report->result->progress.seconds,
-            report->count ? "critical predicate" : "failed");
-    put_attribute(file, "message", message);
-    putc('>', file);
     for (size_t i = 0; i < report->count; i++) {
-        char *text = describe(&report->rows[i]);
-        put_xml(file, text);
-        putc('\n', file);
+        char *row = describe(&report->rows[i]);
+        char *more = cli_asprintf("%s%s\n", text, row);
+        free(row);
         free(text);
+        text = more;
     }
-    fputs("</failure>\n    </testcase>\n", file);
-    free(name);
-    free(message);
+    return text;
 }
 
 int cli_report_junit(const struct cli_report *report, const char *path)
 {
-    FILE *file = fopen(path, "we");
+    const struct wetdbg_search_progress *progress = &report->result->progress;
+    const struct cli_harness *harness = report->harness;
+    const struct wetdbg_predicate *first = report->count ? report->rows[0].predicate : NULL;
+    char *name = name_of(report), *message = summarize(report), *text = rows_text(report);
+    char tried[24], left[24], unresolved[24];
 
-    if (!file)
-        return wetdbg_fail_errno("%s", path);
-    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n", file);
-    fprintf(file,
-            "  <testsuite name=\"wetdbg switch\" tests=\"1\" failures=\"1\" errors=\"0\" "
-            "skipped=\"0\" time=\"%.3f\">\n",
-            report->result->progress.seconds);
-    put_properties(file, report);
-    put_case(file, report);
-    fputs("  </testsuite>\n</testsuites>\n", file);
-    bool is_written = !ferror(file);
-    if (fclose(file) || !is_written)
-        return wetdbg_fail_errno("%s", path);
-    return 0;
+    snprintf(tried, sizeof(tried), "%" PRIu64, progress->tried);
+    snprintf(left, sizeof(left), "%" PRIu64, report->result->is_complete ? 0 : report->left);
+    snprintf(unresolved, sizeof(unresolved), "%" PRIu64,
+             progress->verdicts[WETDBG_VERDICT_UNRESOLVED]);
+    const struct cli_junit_property properties[] = {
+        {"tried", tried},
+        {"left", left},
+        {"unresolved", unresolved},
+        {"target", report->target},
+        {harness ? "recording" : NULL, harness ? harness->trace_dir : NULL},
+        {"process", harness ? harness->process : NULL},
+        {NULL, NULL}};
+    const struct cli_junit junit = {.suite = "wetdbg switch",
+                                    .name = name,
+                                    .classname = harness ? harness->test.name : "wetdbg.switch",
+                                    .file = first ? first->file : NULL,
+                                    .line = first ? first->line : 0,
+                                    .seconds = progress->seconds,
+                                    .type = report->count ? "critical predicate" : "failed",
+                                    .message = message,
+                                    .text = text,
+                                    .properties = properties};
+    int err = cli_junit_write(&junit, path);
+    free(text);
+    free(message);
+    free(name);
+    return err;
 }

@@ -33,7 +33,7 @@ void cli_report_set_test(const struct cli_harness *harness, json_t *object);
 /* One test point, not ok, with a YAML block: TAP, version 13. */
 void cli_report_tap(const struct cli_report *report, struct cli_out *out);
 
-/* One test case with its failure, as JUnit's XML has them. 0 or a negative errno, explained. */
+/* One test case with its failure, as JUnit's XML has them. Errors of cli_junit_write(). */
 int cli_report_junit(const struct cli_report *report, const char *path);
 
 #endif

@@ -10,8 +10,11 @@
 #include "dbgcli/verbs/build_run.h"
 #include "dbgcli/verbs/harness.h"
 #include "dbgcli/verbs/locate_answer.h"
+#include "dbgcli/verbs/locate_junit.h"
+#include "dbgcli/verbs/locate_sarif.h"
 #include "dbgcli/verbs/recorded_run.h"
 #include "dbgcli/verbs/verb.h"
+#include "dbgcli/whole_file.h"
 #include <wetdbg/errors.h>
 
 #define BUDGET_SECONDS 60
@@ -32,6 +35,8 @@ static const struct cli_option options[] = {
     CLI_HARNESS_OPTIONS(""),
     {"features", 0, NULL, "with --json: what scores are made of, too"},
     {"json", 0, NULL, "one JSON object for each answer, the last one is the best"},
+    {"sarif", 0, "FILE", "the last list as SARIF 2.1.0 in FILE, too, with the paths"},
+    {"junit", 0, "FILE", "the last list as a failing test of JUnit's XML in FILE, too"},
     {0},
 };
 
@@ -57,6 +62,14 @@ const struct cli_syntax cli_locate_syntax = {
 
 /* ---- options ---- */
 
+/* Whether it names a file that is to be written. */
+static bool is_file(const struct cli_given *given)
+{
+    const char *name = given->option->name;
+
+    return name && (!strcmp(name, "sarif") || !strcmp(name, "junit"));
+}
+
 static int check_options(const struct cli_args *args)
 {
     unsigned given = cli_args_has(args, "expect") + cli_args_has(args, "oracle") +
@@ -68,7 +81,11 @@ static int check_options(const struct cli_args *args)
                            "is right");
     if (cli_args_has(args, "features") && !cli_args_has(args, "json"))
         return wetdbg_fail(-WETDBG_ERR_USAGE, "locate: --features goes with --json");
-    return cli_harness_check(args);
+    int err = cli_harness_check(args);
+    for (size_t i = 0; i < args->given_count && !err; i++)
+        if (is_file(&args->given[i]))
+            err = cli_whole_file_check(args->given[i].value);
+    return err;
 }
 
 static int parse_budget(const struct cli_args *args, double *seconds)
@@ -92,6 +109,8 @@ static int parse_numbers(const struct cli_args *args, struct cli_locating *self)
     if (!err)
         err = cli_args_number(args, "limit", cli_args_has(args, "json") ? 0 : SUSPECTS_SHOWN,
                               &self->limit);
+    if (!err)
+        err = cli_args_number(args, "limit", SUSPECTS_SHOWN, &self->reported);
     if (!err)
         err = cli_args_number(args, "jobs", processors > 0 ? (uint64_t)processors : 1, &jobs);
     if (!err && cli_args_has(args, "jobs") && (!jobs || jobs > WETDBG_TRIAL_JOBS_MAX))
@@ -225,6 +244,18 @@ static int find_run(const struct cli_args *args, struct cli_harness **harness, c
 
 /* ---- the verb ---- */
 
+/* Files have the last list; those that a person did not wait for would only be replaced. */
+static int answer(struct cli_locating *self)
+{
+    int err = cli_locate_answer(self);
+
+    if (!err && !self->has_more && self->sarif)
+        err = cli_locate_sarif(self, self->sarif);
+    if (!err && !self->has_more && self->junit)
+        err = cli_locate_junit(self, self->junit);
+    return err;
+}
+
 static int locate(struct cli_app *app, struct cli_locating *self, bool is_trusted)
 {
     struct cli_session session;
@@ -235,7 +266,7 @@ static int locate(struct cli_app *app, struct cli_locating *self, bool is_truste
     if (is_trusted)
         wetdbg_trust(session.wet);
     self->session = &session;
-    err = cli_locating_run(self, cli_locate_answer);
+    err = cli_locating_run(self, answer);
     cli_locating_fini(self);
     cli_session_close(&session);
     return err;
@@ -267,6 +298,8 @@ int cli_locate_run(struct cli_app *app, const struct cli_args *args)
     struct cli_locating self = {.passing = passing,
                                 .budget = BUDGET_SECONDS,
                                 .shows_features = cli_args_has(args, "features"),
+                                .sarif = cli_args_value(args, "sarif"),
+                                .junit = cli_args_value(args, "junit"),
                                 .right = {.target = cli_args_value(args, "target"),
                                           .command = cli_args_value(args, "oracle"),
                                           .is_crash = cli_args_has(args, "crash")}};
