@@ -5,8 +5,8 @@
  * counters.h says what rr is told, stops.h what is left for readers.
  *
  * Which functions: rr reaches perf_event_open through syscall(), counters through read, ioctl,
- * poll and close, the trace directory through open and write, /proc/PID/maps through fopen, and its
- * tracees through ptrace, waitpid and waitid. All pass through unless the executable is rr, the
+ * poll and close, the trace directory through open and write, /proc/PID/maps through fopen, a
+ * tracee's memory through pread, and its tracees through ptrace, waitpid and waitid. All pass through unless the executable is rr, the
  * mode variable was set, and, while recording, the process is the one we were loaded into (rr's
  * forked child passes here too on its way to exec).
  *
@@ -32,6 +32,7 @@
 #include "recorder/ticks/real.h"
 #include "recorder/ticks/report.h"
 #include "recorder/ticks/stops.h"
+#include "recorder/ticks/tsc_traps.h"
 
 #define EXPORT           __attribute__((visibility("default")))
 #define INCOMPLETE       "/incomplete"
@@ -99,6 +100,7 @@ __attribute__((constructor)) static void start(void)
     if (getenv(TCK_ENV_CHAOS))
         tck_counters_draw_lots();
     clean_environment();
+    tck_tsc_traps_begin();
 }
 
 /* ---- counters ---- */
@@ -136,6 +138,18 @@ EXPORT ssize_t read(int fd, void *to, size_t bytes)
     return sizeof(value);
 }
 
+EXPORT ssize_t pread(int fd, void *to, size_t bytes, off_t offset)
+{
+    ssize_t got = tck_real()->pread(fd, to, bytes, offset);
+
+    if (got > 0 && is_recording && is_active())
+        tck_tsc_traps_hide(fd, offset, to, (size_t)got);
+    return got;
+}
+
+EXPORT ssize_t pread64(int fd, void *to, size_t bytes, off_t offset)
+    __attribute__((alias("pread")));
+
 EXPORT int ioctl(int fd, unsigned long request, ...)
 {
     va_list list;
@@ -171,6 +185,7 @@ EXPORT int close(int fd)
 {
     if (tck_counter_is(fd) && is_active())
         tck_counter_forget(fd);
+    tck_tsc_traps_forget(fd);
     return tck_real()->close(fd);
 }
 
@@ -272,6 +287,7 @@ static void note_stop(pid_t tid, int stop)
         }
         has_started = true;
         tck_stops_forget_spaces();
+        tck_tsc_traps_exec(tid);
         break;
     case STOP_EVENT(PTRACE_EVENT_EXIT):
     case 0:
@@ -340,8 +356,11 @@ EXPORT long ptrace(enum __ptrace_request request, ...)
     address = va_arg(list, void *);
     data = va_arg(list, void *);
     va_end(list);
-    if (is_resuming((int)request))
+    if (is_resuming((int)request)) {
+        if (is_recording && is_active())
+            tck_tsc_traps_resume(tid);
         tck_jobs_note_resume((int)request, tid);
+    }
     return tck_real()->ptrace(request, tid, address, data);
 }
 

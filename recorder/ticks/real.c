@@ -24,6 +24,7 @@ const struct tck_real *tck_real(void)
         return &table;
     find_function(&table.close, "close");
     find_function(&table.read, "read");
+    find_function(&table.pread, "pread");
     find_function(&table.write, "write");
     find_function(&table.poll, "poll");
     find_function(&table.ioctl, "ioctl");

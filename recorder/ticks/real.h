@@ -13,6 +13,7 @@
 struct tck_real {
     int (*close)(int);
     ssize_t (*read)(int, void *, size_t);
+    ssize_t (*pread)(int, void *, size_t, off_t);
     ssize_t (*write)(int, const void *, size_t);
     int (*poll)(struct pollfd *, nfds_t, int);
     int (*ioctl)(int, unsigned long, ...);
