@@ -86,19 +86,13 @@ static void show_arguments(struct cli_moment *moment, size_t index, struct cli_o
 
 /* ---- frames ---- */
 
-static void print_frame(struct cli_session *session, size_t index)
+void cli_frame_print(struct cli_out *out, struct cli_moment *moment, size_t index)
 {
-    struct cli_out *out = session->out;
-    struct cli_moment *moment = session->moment;
     const struct cli_frame *frame = &moment->frames[index];
-    uint64_t pc = frame->regs.value[WETDBG_REG_RIP];
-    fprintf(out->stream, "%s#%-2zu ", index == session->frame ? "*" : " ", index);
     if (frame->is_signal) {
-        fputs("<signal handler called>\n", out->stream);
+        fputs("<signal handler called>", out->stream);
         return;
     }
-    if ((index > 0 && !moment->frames[index - 1].is_inlined) || !frame->file)
-        fprintf(out->stream, "0x%016" PRIx64 " in ", pc);
     cli_out_text(out, frame->function ? frame->function : "??");
     fputs(" (", out->stream);
     show_arguments(moment, index, out, NULL);
@@ -111,6 +105,18 @@ static void print_frame(struct cli_session *session, size_t index)
         fputs(" from ", out->stream);
         cli_out_text(out, frame->module);
     }
+}
+
+static void print_frame(struct cli_session *session, size_t index)
+{
+    struct cli_out *out = session->out;
+    struct cli_moment *moment = session->moment;
+    const struct cli_frame *frame = &moment->frames[index];
+    bool shows_pc = (index > 0 && !moment->frames[index - 1].is_inlined) || !frame->file;
+    fprintf(out->stream, "%s#%-2zu ", index == session->frame ? "*" : " ", index);
+    if (shows_pc && !frame->is_signal)
+        fprintf(out->stream, "0x%016" PRIx64 " in ", frame->regs.value[WETDBG_REG_RIP]);
+    cli_frame_print(out, moment, index);
     putc('\n', out->stream);
 }
 

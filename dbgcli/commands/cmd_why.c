@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/commands/hop_rows.h"
 #include "dbgcli/commands/hop_value.h"
 #include "dbgcli/commands/origin_place.h"
 #include "dbgcli/commands/slice_implied.h"
@@ -142,57 +143,10 @@ static json_t *json_of_hop(struct cli_session *session, const struct wetdbg_slic
     return row;
 }
 
-/* ---- runs of equal hops ---- */
-
-#define PERIOD_MAX  64 /* hops of one turn of a loop */
-#define REPEATS_MIN 2  /* besides the first time */
-
-/* Hops of a chain that are shown together: `count` ones, and the same again so many times. */
-struct row {
-    size_t first, count, repeats;
-};
-
-static bool is_equal(const struct wetdbg_slice_path *path, size_t a, size_t b)
-{
-    return path->hops[a].pc == path->hops[b].pc && path->hops[a].edge == path->hops[b].edge;
-}
-
-/* How often the `period` hops from `first` on come again behind them. */
-static size_t count_repeats(const struct wetdbg_slice_path *path, size_t first, size_t period)
-{
-    size_t at = first + period;
-    while (at < path->count && is_equal(path, at, at - period))
-        at++;
-    return (at - first) / period - 1;
-}
-
-/* The shortest run of hops from `first` on that repeats itself, or one hop. */
-static struct row row_at(const struct wetdbg_slice_path *path, size_t first, bool folds)
-{
-    for (size_t period = 1; folds && period <= PERIOD_MAX && first + period < path->count;
-         period++) {
-        size_t repeats =
-            is_equal(path, first, first + period) ? count_repeats(path, first, period) : 0;
-        if (repeats >= REPEATS_MIN)
-            return (struct row){first, period, repeats};
-    }
-    return (struct row){first, 1, 0};
-}
-
-static struct row *make_rows(const struct wetdbg_slice_path *path, bool folds, size_t *count)
-{
-    struct row *rows = cli_realloc(NULL, path->count + 1, sizeof(*rows));
-    *count = 0;
-    for (size_t at = 0; at < path->count;) {
-        struct row *row = &rows[(*count)++];
-        *row = row_at(path, at, folds);
-        at += row->count * (row->repeats + 1);
-    }
-    return rows;
-}
+/* ---- rows ---- */
 
 static void print_row(struct cli_session *session, const struct wetdbg_slice_path *path,
-                      const struct row *row)
+                      const struct cli_hop_row *row)
 {
     struct cli_out *out = session->out;
     size_t end = row->first + row->count * (row->repeats + 1);
@@ -222,7 +176,7 @@ static bool is_omitted(size_t count, uint64_t limit, size_t index)
     return index >= (limit + 1) / 2 && index < count - limit / 2;
 }
 
-static size_t hops_between(const struct row *rows, size_t first, size_t count)
+static size_t hops_between(const struct cli_hop_row *rows, size_t first, size_t count)
 {
     size_t hops = 0;
     for (size_t i = first; i < first + count; i++)
@@ -234,7 +188,7 @@ static int print_path(struct cli_session *session, const struct wetdbg_slice_pat
                       const struct showing *how)
 {
     size_t count;
-    struct row *rows = make_rows(path, how->folds, &count);
+    struct cli_hop_row *rows = cli_hop_rows_make(path, how->folds, &count);
     bool was_omitted = false;
     int err = 0;
     for (size_t i = 0; i < count && !err && !cli_out_is_gone(session->out); i++) {

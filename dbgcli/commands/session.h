@@ -146,6 +146,9 @@ CLI_DECLARE_COMMAND(x);
 CLI_DECLARE_COMMAND(set);
 CLI_DECLARE_COMMAND(disassemble);
 
+/* "f (a=1, b=...) at a.c:12": a frame as `backtrace` shows it, without its number and address. */
+void cli_frame_print(struct cli_out *out, struct cli_moment *moment, size_t index);
+
 /* The frames of the current moment, as `backtrace --limit` prints them; a limit of 0: all. */
 int cli_backtrace_print(struct cli_session *session, uint64_t limit);
 

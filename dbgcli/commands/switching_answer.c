@@ -9,6 +9,7 @@
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/slice_made.h"
 #include "dbgcli/commands/switching.h"
+#include "dbgcli/eval/line_values.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/exit_status.h"
 #include "dbgcli/nav/place.h"
@@ -42,98 +43,39 @@ static const char *extent_name(const struct wetdbg_candidate *switched)
 /* ---- values on the line ---- */
 
 struct values {
-    struct cli_switching *self;
-    struct cli_moment *moment;
+    struct cli_out *out;
     json_t *object; /* NULL: text */
-    char *names[VALUES_MAX];
     size_t count;
 };
 
-static bool is_known(const struct values *values, const char *name)
+static void show_value(void *arg, const char *name, const char *text)
 {
-    for (size_t i = 0; i < values->count; i++)
-        if (!strcmp(values->names[i], name))
-            return true;
-    return false;
-}
+    struct values *values = arg;
 
-/* A name, if it has a value there; what is a function or a macro has none. `name` is taken over. */
-static void show_value(struct values *values, char *name)
-{
-    struct cli_out *out = values->self->session->out;
-    struct cli_frame_view view = {values->moment, cli_moment_first_frame(values->moment)};
-    struct cli_value value;
-    char *text = NULL;
-    size_t size;
-
-    if (values->count == VALUES_MAX || is_known(values, name) ||
-        cli_value_evaluate(&view, name, &value) || value.type.kind == WETDBG_TYPE_FUNCTION) {
-        free(name);
-        return;
-    }
-    struct cli_out to = {.stream = open_memstream(&text, &size)};
-    if (!to.stream)
-        cli_die();
-    int err = cli_value_print(&to, values->moment, &value, "", false);
-    fclose(to.stream);
-    if (!err && values->object) {
+    if (values->object) {
         cli_json_set(values->object, name, cli_json_text(text));
-    } else if (!err) {
-        fputs(values->count ? ", " : "  values: ", out->stream);
-        cli_out_text(out, name);
-        fputs(" = ", out->stream);
-        cli_out_text(out, text);
+    } else {
+        fputs(values->count ? ", " : "  values: ", values->out->stream);
+        cli_out_text(values->out, name);
+        fputs(" = ", values->out->stream);
+        cli_out_text(values->out, text);
     }
-    free(text);
-    if (err)
-        free(name);
-    else
-        values->names[values->count++] = name;
-}
-
-static bool is_of_name(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-/* The names that stand on a line, with members: "a->b.c". */
-static void show_names(struct values *values, const char *line)
-{
-    for (const char *at = line; *at;) {
-        const char *end = at;
-        if (*at == '"' || *at == '\'') { /* what is quoted */
-            for (end = at + 1; *end && *end != *at; end += *end == '\\' && end[1] ? 2 : 1)
-                ;
-            at = end + (*end != 0);
-            continue;
-        }
-        if (!is_of_name(*at)) {
-            at++;
-            continue;
-        }
-        while (is_of_name(*end) || (*end == '.' && is_of_name(end[1])) ||
-               (end[0] == '-' && end[1] == '>'))
-            end += *end == '-' ? 2 : 1;
-        if (!isdigit((unsigned char)*at))
-            show_value(values, cli_strndup(at, (size_t)(end - at)));
-        at = end;
-    }
+    values->count++;
 }
 
 /* Just before the decision. */
 static void show_values(struct cli_switching *self, const struct wetdbg_candidate *switched,
                         const char *line, json_t *object)
 {
-    struct values values = {.self = self, .object = object};
+    struct values values = {.out = self->session->out, .object = object};
+    struct cli_moment *moment;
 
-    if (!line || cli_moment_open(self->session->wet, switched->time, &values.moment))
+    if (!line || cli_moment_open(self->session->wet, switched->time, &moment))
         return;
-    show_names(&values, line);
+    cli_line_values_each(moment, line, VALUES_MAX, show_value, &values);
     if (values.count && !object)
         putc('\n', self->session->out->stream);
-    for (size_t i = 0; i < values.count; i++)
-        free(values.names[i]);
-    cli_moment_close(values.moment);
+    cli_moment_close(moment);
 }
 
 /* ---- what the switch changed ---- */

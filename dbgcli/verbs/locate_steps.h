@@ -17,9 +17,10 @@ struct cli_locating {
     uint64_t limit;            /* of suspects that are shown; 0: all */
     uint64_t reported;         /* of suspects that files have; 0: all */
     const char *sarif, *junit; /* files for the last list; NULL: none */
-    bool shows_features;       /* in JSON: what scores are made of */
-    bool has_more;             /* further steps follow */
-    bool is_shown;             /* some answer was given */
+    const char *html, *dot, *svg;
+    bool shows_features; /* in JSON: what scores are made of */
+    bool has_more;       /* further steps follow */
+    bool is_shown;       /* some answer was given */
     struct cli_passing_run *passing;
     size_t passing_count;
     /* What was found out: */

@@ -69,8 +69,8 @@ static void offer_value(struct cli_out *out, const struct cli_option *option, co
     static const char *const units[] = {"byte", "line", "token", "tree", "argv", "env", "files"};
     static const char *const orders[] = {"near", "lefs", "prior", "spectrum"};
     static const char *const runs[] = {"quickest", "live", "real"};
-    static const char *const of_files[] = {"fail",  "pass",  "expect", "passing",
-                                           "build", "junit", "sarif"};
+    static const char *const of_files[] = {"fail",  "pass",  "expect", "passing", "build",
+                                           "junit", "sarif", "html",   "dot",     "svg"};
     const char *name = option->name ? option->name : "";
     for (size_t i = 0; i < 3; i++) {
         if (strcmp(name, "ticks") == 0)

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/commands/slice_drawing.h"
 #include "dbgcli/commands/switching.h"
 #include "dbgcli/interrupt.h"
+#include "dbgcli/report/locate_html.h"
 #include "dbgcli/verbs/build_run.h"
 #include "dbgcli/verbs/harness.h"
 #include "dbgcli/verbs/locate_answer.h"
@@ -36,6 +38,9 @@ static const struct cli_option options[] = {
     {"features", 0, NULL, "with --json: what scores are made of, too"},
     {"json", 0, NULL, "one JSON object for each answer, the last one is the best"},
     {"sarif", 0, "FILE", "the last list as SARIF 2.1.0 in FILE, too, with the paths"},
+    {"html", 0, "FILE", "the last list as a page for a browser in FILE, too, with all evidence"},
+    {"dot", 0, "FILE", "the slice as a graph for Graphviz in FILE, too"},
+    {"svg", 0, "FILE", "what Graphviz draws of it in FILE, too"},
     {"junit", 0, "FILE", "the last list as a failing test of JUnit's XML in FILE, too"},
     {0},
 };
@@ -67,7 +72,8 @@ static bool is_file(const struct cli_given *given)
 {
     const char *name = given->option->name;
 
-    return name && (!strcmp(name, "sarif") || !strcmp(name, "junit"));
+    return name && (!strcmp(name, "sarif") || !strcmp(name, "junit") || !strcmp(name, "html") ||
+                    !strcmp(name, "dot") || !strcmp(name, "svg"));
 }
 
 static int check_options(const struct cli_args *args)
@@ -244,6 +250,18 @@ static int find_run(const struct cli_args *args, struct cli_harness **harness, c
 
 /* ---- the verb ---- */
 
+static int draw(struct cli_locating *self)
+{
+    struct cli_slice_graph *graph;
+    int err = cli_slice_graph_make(self->session, self->slice, false, &graph);
+
+    if (err)
+        return err;
+    err = cli_slice_draw(self->session, graph, CLI_DRAWING_NODES, self->dot, self->svg);
+    cli_slice_graph_free(graph);
+    return err;
+}
+
 /* Files have the last list; those that a person did not wait for would only be replaced. */
 static int answer(struct cli_locating *self)
 {
@@ -253,6 +271,10 @@ static int answer(struct cli_locating *self)
         err = cli_locate_sarif(self, self->sarif);
     if (!err && !self->has_more && self->junit)
         err = cli_locate_junit(self, self->junit);
+    if (!err && !self->has_more && self->html)
+        err = cli_locate_html(self, self->html);
+    if (!err && !self->has_more && (self->dot || self->svg))
+        err = draw(self);
     return err;
 }
 
@@ -300,6 +322,9 @@ int cli_locate_run(struct cli_app *app, const struct cli_args *args)
                                 .shows_features = cli_args_has(args, "features"),
                                 .sarif = cli_args_value(args, "sarif"),
                                 .junit = cli_args_value(args, "junit"),
+                                .html = cli_args_value(args, "html"),
+                                .dot = cli_args_value(args, "dot"),
+                                .svg = cli_args_value(args, "svg"),
                                 .right = {.target = cli_args_value(args, "target"),
                                           .command = cli_args_value(args, "oracle"),
                                           .is_crash = cli_args_has(args, "crash")}};
