@@ -163,6 +163,35 @@ static enum orc_trap trap_at(const struct orc *orc, uint64_t pc, unsigned *lengt
     return ORC_TRAP_NONE;
 }
 
+/* Where orc->next is a read of the time stamp counter, the address of that instruction; else 0. */
+static uint64_t tsc_place(const struct orc *orc)
+{
+    if (!orc->has_next || orc->is_foreign || orc->next.event != RRT_EVENT_INSTRUCTION_TRAP)
+        return 0;
+    for (unsigned size = 2; size <= 3; size++) {
+        unsigned length;
+        enum orc_trap trap = trap_at(orc, orc->next.regs.rip - size, &length);
+        if (length == size && (trap == ORC_TRAP_RDTSC || trap == ORC_TRAP_RDTSCP))
+            return orc->next.regs.rip - size;
+    }
+    return 0;
+}
+
+/* Some machines take no notice of PR_SET_TSC: while the child runs to a recorded rdtsc, a hlt stands
+ * in its place, which faults everywhere. */
+int orc_resume(struct orc *orc, bool step, struct orc_stop *stop)
+{
+    static const uint8_t hlt = 0xf4, first = 0x0f;
+    uint64_t place = tsc_place(orc);
+    int err = place ? orc_child_write(&orc->child, place, &hlt, 1) : 0;
+
+    if (err == 0)
+        err = orc_child_resume(&orc->child, step, stop);
+    if (err == 0 && place)
+        err = orc_child_write(&orc->child, place, &first, 1);
+    return err;
+}
+
 static int take_trap(struct orc *orc, struct user_regs_struct *regs, const siginfo_t *info)
 {
     unsigned length;
@@ -378,7 +407,7 @@ static int run_once(struct orc *orc)
         return err;
     if (orc_next_is_asynchronous(orc))
         return run_to_asynchronous(orc);
-    err = orc_child_resume(&orc->child, false, &stop);
+    err = orc_resume(orc, false, &stop);
     return err == 0 ? orc_take_stop(orc, &stop) : err;
 }
 

@@ -81,6 +81,9 @@ int orc_settle(struct orc *orc);
  * exit of a system call along with its entry. */
 int orc_take_stop(struct orc *orc, const struct orc_stop *stop);
 
+/* orc_child_resume(), which stops at the rdtsc that orc->next is on any machine. */
+int orc_resume(struct orc *orc, bool step, struct orc_stop *stop);
+
 bool orc_next_is_asynchronous(const struct orc *orc);
 
 /* Length of the rep instruction at `pc`; 0 if there is another one, or one with 32-bit

@@ -195,7 +195,7 @@ static int execute(struct orc *orc, const struct rrt_regs *before, struct orc_st
 
     for (;; is_done = false) {
         if (err == 0 && !is_done)
-            err = orc_child_resume(&orc->child, true, stop);
+            err = orc_resume(orc, true, stop);
         if (err == 0 && !is_done)
             err = orc_child_get_regs(&orc->child, now);
         if (err != 0 || stop->kind != ORC_STOP_STEP)
