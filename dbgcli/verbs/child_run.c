@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,12 +18,14 @@
 #include <unistd.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/verbs/until_fail.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/record.h>
 
 /* ---- what it prints ---- */
 
-static int read_text(int fd, struct cli_child_result *result)
+/* From an offset on. */
+static int read_text(int fd, off_t begin, struct cli_child_result *result)
 {
     struct stat status;
     size_t done = 0;
@@ -30,10 +33,11 @@ static int read_text(int fd, struct cli_child_result *result)
 
     if (fstat(fd, &status))
         return wetdbg_fail_errno("cannot read what was printed");
-    size_t size =
-        (uint64_t)status.st_size < CLI_CHILD_TEXT_MAX ? (size_t)status.st_size : CLI_CHILD_TEXT_MAX;
+    uint64_t all = status.st_size > begin ? (uint64_t)(status.st_size - begin) : 0;
+    size_t size = all < CLI_CHILD_TEXT_MAX ? (size_t)all : CLI_CHILD_TEXT_MAX;
     result->text = cli_malloc(size + 1);
-    while (done < size && (got = pread(fd, result->text + done, size - done, (off_t)done)) > 0)
+    while (done < size &&
+           (got = pread(fd, result->text + done, size - done, begin + (off_t)done)) > 0)
         done += (size_t)got;
     result->text[done] = 0;
     result->size = done;
@@ -91,8 +95,7 @@ static _Noreturn void run_here(const struct cli_child *child, int out, int tell)
     _exit(127);
 }
 
-/* The errno that stopped a child before its program, or 0. */
-static int hear(int fd)
+int cli_child_hear(int fd)
 {
     int error;
     ssize_t got;
@@ -140,7 +143,7 @@ static int run_into(const struct cli_child *child, int out, struct cli_child_res
     int error = pid < 0 ? errno : 0;
     close(tell[1]);
     if (!error)
-        error = hear(tell[0]);
+        error = cli_child_hear(tell[0]);
     close(tell[0]);
     if (pid > 0)
         wait_for(pid, error ? 0 : child->seconds, out, result);
@@ -160,9 +163,18 @@ int cli_child_run(const struct cli_child *child, struct cli_child_result *result
         return wetdbg_fail_errno("cannot keep what %s prints", child->argv[0]);
     int err = run_into(child, out, result);
     if (!err)
-        err = read_text(out, result);
+        err = read_text(out, 0, result);
     close(out);
     return err;
+}
+
+int cli_child_end_as(int status)
+{
+    if (WIFSIGNALED(status)) {
+        fflush(NULL);
+        wetdbg_die_of(WTERMSIG(status));
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 /* ---- a recording ---- */
@@ -182,7 +194,8 @@ static int redirect(const struct cli_child *child, int out, struct before *befor
     for (int i = 0; i < 3; i++)
         before->fds[i] = fcntl(i, F_DUPFD_CLOEXEC, 3);
     if (null < 0 || before->directory < 0 || before->fds[0] < 0 || before->fds[1] < 0 ||
-        before->fds[2] < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
+        before->fds[2] < 0 || (!child->has_input && dup2(null, 0) < 0) || dup2(out, 1) < 0 ||
+        dup2(out, 2) < 0)
         err = wetdbg_fail_errno("cannot record %s", child->argv[0]);
     else if (child->directory && chdir(child->directory))
         err = wetdbg_fail_errno("%s", child->directory);
@@ -207,12 +220,29 @@ static int put_back(const struct before *before)
     return err;
 }
 
-int cli_child_record(const struct cli_child *child, struct cli_child_result *result,
-                     char **trace_dir)
+/* Once, or until a run fails. */
+static int record(const struct cli_child *child, struct wetdbg_record_outcome *outcome,
+                  struct cli_until_fail *found)
 {
     struct wetdbg_record_options how = {
         .quiet = true, .environment = child->environment, .keep_input = WETDBG_KEEP_INPUT};
+
+    *found = (struct cli_until_fail){.runs = 1};
+    if (!child->runs)
+        return wetdbg_record(&how, child->argv, outcome);
+    int err = cli_record_until_fail(&how, child->argv, child->runs, outcome, found);
+    if (!err && found->was_told && !found->has_failed) {
+        wetdbg_record_outcome_fini(outcome);
+        err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
+    }
+    return err;
+}
+
+int cli_child_record(const struct cli_child *child, struct cli_child_result *result,
+                     char **trace_dir)
+{
     struct wetdbg_record_outcome outcome = {.trace_dir = NULL};
+    struct cli_until_fail found;
     struct before before;
     int out = memfd_create("wetdbg-output", MFD_CLOEXEC);
 
@@ -222,14 +252,16 @@ int cli_child_record(const struct cli_child *child, struct cli_child_result *res
         return wetdbg_fail_errno("cannot keep what %s prints", child->argv[0]);
     int err = redirect(child, out, &before);
     if (!err)
-        err = wetdbg_record(&how, child->argv, &outcome);
+        err = record(child, &outcome, &found);
     int back = put_back(&before);
     if (!err && !back)
-        back = read_text(out, result);
+        back = read_text(out, found.output_begin, result);
     close(out);
     if (err)
         return err;
     result->status = outcome.signal ? outcome.signal : outcome.exit_status << 8;
+    result->runs = found.runs;
+    result->drew_lots = found.drew_lots;
     if (back)
         wetdbg_record_outcome_fini(&outcome);
     else

@@ -15,6 +15,9 @@ struct cli_child {
     const char *directory;    /* where it runs; NULL: here */
     char *const *environment; /* NULL: ours */
     double seconds;           /* then it is killed, with what it started; 0: never */
+    /* Of cli_child_record(): */
+    bool has_input; /* its standard input is ours; else it is empty */
+    uint64_t runs;  /* up to so many, until one fails; 0: one, whatever comes of it */
 };
 
 struct cli_child_result {
@@ -25,6 +28,9 @@ struct cli_child_result {
      * is beyond 64 MiB is not kept. */
     char *text;
     size_t size;
+    /* Of cli_child_record(): how many runs were made, and whether the last one drew lots. */
+    uint64_t runs;
+    bool drew_lots;
 };
 
 /* Standard input is empty. 0, and cli_child_result_fini() is due; -WETDBG_ERR_NOT_FOUND, explained,
@@ -32,13 +38,20 @@ struct cli_child_result {
 int cli_child_run(const struct cli_child *child, struct cli_child_result *result);
 void cli_child_result_fini(struct cli_child_result *result);
 
-/* The same, recorded (`seconds` has no effect). *trace_dir is to be freed. Errors of
- * wetdbg_record(). */
+/* The same, recorded (`seconds` has no effect). *trace_dir is to be freed; NULL if none of several
+ * runs failed. Errors of wetdbg_record(), -WETDBG_ERR_INTERRUPTED between runs. */
 int cli_child_record(const struct cli_child *child, struct cli_child_result *result,
                      char **trace_dir);
 
 /* Waits for a child of this process, at most some seconds (0: for ever); true if it has ended, with
  * *status as wait(2) has it. */
 bool cli_child_wait(int pid, double seconds, int *status);
+
+/* The errno that stopped a child before its program, as it wrote it to a pipe; 0 if that closes. */
+int cli_child_hear(int fd);
+
+/* Ends this process as a child that wait(2) tells of was ended, if that was by a signal; else the
+ * exit status is returned. */
+int cli_child_end_as(int status);
 
 #endif

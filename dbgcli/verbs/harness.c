@@ -203,6 +203,8 @@ static void take_process(struct cli_harness *self, const struct wetdbg_process *
 
     wetdbg_program_handle(list, count, program, handle, sizeof(handle));
     wetdbg_program_handle(list, count, whole, first, sizeof(first));
+    free(self->process);
+    free(self->program);
     self->process = cli_strdup(wanted ? wanted : handle);
     self->program = cli_strdup(wanted ? wanted : exec ? exec->file : self->test.argv[0]);
     self->is_whole = strcmp(self->process, first) == 0;
@@ -244,6 +246,49 @@ int cli_harness_open(const struct cli_args *args, struct cli_harness **harness)
         err = record(self);
     if (!err)
         err = find_process(self, cli_args_value(args, "process"));
+    if (err) {
+        cli_harness_free(self);
+        self = NULL;
+    }
+    *harness = self;
+    return err;
+}
+
+/* Has the recording of the failing case alone in place of the one that is there. */
+static int record_alone(struct cli_harness *self)
+{
+    char *filters[FILTERS_MAX], *whole = self->trace_dir;
+    bool has_failed = false;
+
+    make_filters(self, filters);
+    self->trace_dir = NULL;
+    int err = filters[0] ? record_once(self, (const char *const *)filters, &has_failed) : 0;
+    for (size_t i = 0; i < FILTERS_MAX; i++)
+        free(filters[i]);
+    if (!err && has_failed) {
+        wetdbg_recording_remove(whole);
+        free(whole);
+        return find_process(self, NULL);
+    }
+    forget_recording(self);
+    self->trace_dir = whole;
+    return 0;
+}
+
+int cli_harness_take(char *const *argv, const char *text, char *trace_dir, const char *process,
+                     struct cli_harness **harness)
+{
+    struct cli_harness *self = cli_malloc(sizeof(*self));
+
+    *self = (struct cli_harness){.test = {.skip_status = -1}, .trace_dir = trace_dir};
+    cli_ctest_of_command(argv, &self->test);
+    cli_cases_read(text, &self->cases);
+    const struct cli_case *item = cli_cases_failed(&self->cases);
+    if (item && !item->is_ok)
+        self->target = cli_strdup(item->name);
+    int err = find_process(self, process);
+    if (!err && self->is_whole)
+        err = record_alone(self);
     if (err) {
         cli_harness_free(self);
         self = NULL;

@@ -56,6 +56,14 @@ int cli_harness_check(const struct cli_args *args);
  * recording.
  */
 int cli_harness_open(const struct cli_args *args, struct cli_harness **harness);
+/*
+ * The same for a command that failed and is no test of CTest's: `trace_dir`, which is taken over
+ * in any case, is a recording of such a run, and `text` what it printed. Where a framework's case
+ * failed in the command's own process, and fails alone, too, a recording of that replaces it.
+ * `process`: as --process takes it; NULL: the one that made the command fail.
+ */
+int cli_harness_take(char *const *argv, const char *text, char *trace_dir, const char *process,
+                     struct cli_harness **harness);
 void cli_harness_free(struct cli_harness *harness); /* NULL is fine */
 
 /*

@@ -53,8 +53,10 @@ static char *name_of(const struct cli_locating *self)
 
     if (!harness)
         return cli_strdup(cli_base_name(self->session->info->program));
-    return cli_asprintf("%s%s%s", harness->test.name, harness->target ? ": " : "",
-                        harness->target ? harness->target : "");
+    const char *part = harness->target     ? harness->target
+                       : harness->is_whole ? NULL
+                                           : cli_base_name(harness->program);
+    return cli_asprintf("%s%s%s", harness->test.name, part ? ": " : "", part ? part : "");
 }
 
 int cli_locate_junit(struct cli_locating *self, const char *path)

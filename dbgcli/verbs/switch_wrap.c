@@ -35,6 +35,11 @@ bool cli_switch_is_wrapped(void)
     return getenv(WRAPPED) != NULL;
 }
 
+void cli_switch_wrap_begin(void)
+{
+    setenv(WRAPPED, "1", 1);
+}
+
 /* ---- text on its way ---- */
 
 static double seconds_since(const struct timespec *begin)
@@ -102,7 +107,7 @@ static bool follow(pid_t pid, int from, int fd, double seconds, struct text *tex
 static _Noreturn void run_test(char **argv, int out)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setenv(WRAPPED, "1", 1);
+    cli_switch_wrap_begin();
     if (out < 0 || (dup2(out, 1) == 1 && dup2(out, 2) == 2))
         execvp(argv[0], argv);
     int error = errno;
@@ -182,7 +187,7 @@ static _Noreturn void explain_here(char **words, int out)
 {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setenv(WRAPPED, "1", 1);
+    cli_switch_wrap_begin();
     if (dup2(out, 1) == 1 && dup2(out, 2) == 2)
         execv("/proc/self/exe", words);
     _exit(STATUS_NOT_RUN);
@@ -232,15 +237,6 @@ static void explain(const struct cli_args *args, const struct cli_ctest *test, d
     free(text.bytes);
 }
 
-static int end_as(int status)
-{
-    if (WIFSIGNALED(status)) {
-        fflush(NULL);
-        wetdbg_die_of(WTERMSIG(status));
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 /* A test of which CTest knows more than its exit status. */
 static int wrap_judged(const struct cli_args *args, double seconds)
 {
@@ -258,7 +254,7 @@ static int wrap_judged(const struct cli_args *args, double seconds)
         cli_ctest_fini(&test);
     }
     free(text.bytes);
-    return err ? err : end_as(status);
+    return err ? err : cli_child_end_as(status);
 }
 
 int cli_switch_wrap(const struct cli_args *args)
@@ -279,5 +275,5 @@ int cli_switch_wrap(const struct cli_args *args)
         return err;
     if (status != 0 && !is_nested)
         explain(args, NULL, seconds - seconds_since(&begin));
-    return end_as(status);
+    return cli_child_end_as(status);
 }

@@ -24,4 +24,7 @@ int cli_switch_wrap(const struct cli_args *args);
  * error. */
 bool cli_switch_is_wrapped(void);
 
+/* From now on it is, for this process and what it starts. */
+void cli_switch_wrap_begin(void);
+
 #endif

@@ -95,6 +95,7 @@ static int repeat(struct wetdbg_record_options *how, char *const argv[], uint64_
         if (start >= 0)
             lseek(STDIN_FILENO, start, SEEK_SET);
         wetdbg_record_outcome_fini(outcome);
+        found->output_begin = lseek(STDOUT_FILENO, 0, SEEK_CUR);
         err = wetdbg_record(how, argv, outcome);
         if (err)
             break;

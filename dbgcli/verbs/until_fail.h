@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <wetdbg/record.h>
 
@@ -14,6 +15,8 @@ struct cli_until_fail {
     bool has_failed; /* the last one: its exit status is not 0, or a signal ended it */
     bool drew_lots;  /* the last one was recorded in chaos mode */
     bool was_told;   /* a signal to this process, or to the job, said that it should end */
+    /* Where standard output was when the last run began; -1 where there is no such place. */
+    off_t output_begin;
 };
 
 /*

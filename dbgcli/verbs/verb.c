@@ -16,6 +16,7 @@ const struct cli_verb cli_verbs[] = {
     {"dd", cli_dd_run, "find what of an input makes a program fail", &cli_dd_syntax, 0},
     {"locate", cli_locate_run, "rank the lines that may have made a run fail", &cli_locate_syntax,
      0},
+    {"ci", cli_ci_run, "run a test; if it fails, record it again and locate", &cli_ci_syntax, 0},
     {"switch", cli_switch_run, "find the decision that makes a failing run right",
      &cli_switch_syntax, 0},
     {"ls", cli_ls_run, "list the recordings", &cli_ls_syntax, 0},

@@ -69,8 +69,8 @@ static void offer_value(struct cli_out *out, const struct cli_option *option, co
     static const char *const units[] = {"byte", "line", "token", "tree", "argv", "env", "files"};
     static const char *const orders[] = {"near", "lefs", "prior", "spectrum"};
     static const char *const runs[] = {"quickest", "live", "real"};
-    static const char *const of_files[] = {"fail",  "pass",  "expect", "passing", "build",
-                                           "junit", "sarif", "html",   "dot",     "svg"};
+    static const char *const of_files[] = {"fail",  "pass", "expect", "passing", "build", "junit",
+                                           "sarif", "html", "dot",    "svg",     "report"};
     const char *name = option->name ? option->name : "";
     for (size_t i = 0; i < 3; i++) {
         if (strcmp(name, "ticks") == 0)
@@ -115,7 +115,7 @@ static void offer_operands(struct cli_out *out, const char *verb, const char *ty
     for (size_t i = 0; i < sizeof(of_files) / sizeof(*of_files); i++)
         if (strcmp(verb, of_files[i]) == 0)
             fputs("*.wet\n", out->stream);
-    if (strcmp(verb, "record") == 0 || strcmp(verb, "dd") == 0)
+    if (strcmp(verb, "record") == 0 || strcmp(verb, "dd") == 0 || strcmp(verb, "ci") == 0)
         fputs("*\n", out->stream);
     if (strcmp(verb, "help") == 0)
         offer_verbs(out, typed);

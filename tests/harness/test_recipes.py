@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""test_recipes.py BUILD: the commands of docs/harnesses.md for Meson, Automake and GitHub Actions, as they stand there, tell
+"""test_recipes.py BUILD: the commands of docs/harnesses.md for Meson, Automake, GitHub Actions and GitLab, as they stand there, tell
 of the fault of a project; tests that pass are not recorded, and verdicts are what they are without them."""
 import glob
 import os
@@ -115,11 +115,39 @@ def check_actions(bench):
     bench.check(run.status != 0 and run.out.count(FAULT) == 5, "the workflow's commands", run)
 
 
+def check_any_command(bench):
+    """GitHub's and GitLab's recipes of `wetdbg ci`, without what they fetch."""
+    github = re.search(r"^```yaml\n(name: ci.*?)^```$", PAGE, re.M | re.S)[1]
+    gitlab = re.search(r"^```yaml\n(test:.*?)^```$", PAGE, re.M | re.S)[1]
+    found = dict(re.findall(r"- name: (\w+)\n +run: (\|\n(?:          .*\n)+|.*\n)", github))
+    lines = re.search(r"^  script:\n((?:    - .*\n)+)", gitlab, re.M)[1]
+    for name, text, kept in (("github", found["build"].lstrip("|") + found["test"], ["report", "locate.sarif"]),
+                             ("gitlab", "set -e\n" + lines.replace("    - ", ""), ["paths", "junit.xml"])):
+        tree = bench.path(name)
+        shutil.copytree(shop.SOURCE, tree)
+        text = text.replace("-- ctest ", "--budget=3 -- ctest -R '^till$' ")
+        run = bench.run("bash", "-c", text, cwd=tree, patience=250)
+        page = github if name == "github" else gitlab
+        folder = f"{tree}/wetdbg-report"
+        paths = re.findall(r"wetdbg-report/[\w.]+", page)
+        said = read_all(f"{folder}/locate.txt").get("locate.txt", "")
+        bench.check(run.status == 8 and f"shop.c:{shop.FAULT}  in shop_price" in said and "--budget" in text, f"{name}'s commands", run)
+        bench.check(paths and all(os.path.exists(f"{tree}/{path}") for path in paths) and all(word in page for word in kept),
+                    f"{name}: {paths}, {os.listdir(folder)}", run)
+    try:
+        import yaml
+        uses = [step.get("uses") for step in yaml.safe_load(github)["jobs"]["test"]["steps"]]
+        bench.check("actions/upload-artifact@v4" in uses and yaml.safe_load(gitlab)["test"]["artifacts"]["when"] == "on_failure", f"{uses}")
+    except ImportError:
+        shop.skip("test_recipes", "PyYAML (Debian: python3-yaml) is not installed, so the recipes are read by their lines")
+
+
 def test(bench, _):
     bench.environment["PATH"] = os.path.dirname(bench.wetdbg) + ":" + bench.environment["PATH"]
     check_meson(bench)
     check_automake(bench)
     check_actions(bench)
+    check_any_command(bench)
 
 
 e2e.main(test)
