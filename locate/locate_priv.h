@@ -15,9 +15,11 @@ struct wetdbg_locate {
     uint32_t slice_lines;          /* own lines of the full slice; 0: none was taken */
     uint32_t decisions;
     uint32_t passing;
+    uint32_t pieces; /* of right output; 0: none */
     bool is_pruned;
     uint64_t judged, sure;  /* lines of which confidence says something; of these, that it is 1 */
     uint64_t most_repaired; /* of any line */
+    uint64_t most_mutated;  /* mutants that repair, of any line */
 };
 
 /* The suspect of a line; NULL if it is none. */

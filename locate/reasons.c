@@ -8,9 +8,10 @@ const char *wetdbg_reason_name(enum wetdbg_reason_kind kind)
 {
     static const char *const names[] = {
         [WETDBG_REASON_CRITERION] = "criterion", [WETDBG_REASON_SWITCH] = "switch",
-        [WETDBG_REASON_REPAIR] = "repair",       [WETDBG_REASON_IMPLICIT] = "implicit",
-        [WETDBG_REASON_ONLY_HERE] = "only-here", [WETDBG_REASON_RARELY] = "rarely",
-        [WETDBG_REASON_VALUES] = "values",       [WETDBG_REASON_DECISION] = "decision",
+        [WETDBG_REASON_MUTANT] = "mutant",       [WETDBG_REASON_REPAIR] = "repair",
+        [WETDBG_REASON_IMPLICIT] = "implicit",   [WETDBG_REASON_ONLY_HERE] = "only-here",
+        [WETDBG_REASON_RARELY] = "rarely",       [WETDBG_REASON_VALUES] = "values",
+        [WETDBG_REASON_PIECE] = "piece",         [WETDBG_REASON_DECISION] = "decision",
         [WETDBG_REASON_DISTANCE] = "distance",   [WETDBG_REASON_UNSURE] = "unsure",
         [WETDBG_REASON_OUTSIDE] = "outside",
     };
@@ -40,6 +41,15 @@ static void add_passing(const struct wetdbg_locate *locate, struct wetdbg_suspec
         add(suspect, WETDBG_REASON_VALUES, evidence->new_values, evidence->values);
 }
 
+/* Where it ran in most of what is right, that says nothing. */
+static void add_pieces(const struct wetdbg_locate *locate, struct wetdbg_suspect *suspect)
+{
+    const struct wetdbg_evidence *evidence = &suspect->evidence;
+
+    if (evidence->in_failing_piece && 3 * evidence->pieces <= locate->pieces)
+        add(suspect, WETDBG_REASON_PIECE, evidence->pieces, locate->pieces);
+}
+
 static void add_slice(struct wetdbg_suspect *suspect)
 {
     const struct wetdbg_evidence *evidence = &suspect->evidence;
@@ -65,6 +75,10 @@ void loc_reasons(const struct wetdbg_locate *locate, struct wetdbg_suspect *susp
     const struct wetdbg_evidence *evidence = &suspect->evidence;
 
     suspect->reason_count = 0;
+    if (evidence->mutated_well)
+        add(suspect, WETDBG_REASON_MUTANT,
+            evidence->mutated_exactly ? evidence->mutated_exactly : evidence->mutated_well,
+            evidence->mutated);
     if (evidence->is_switched)
         add(suspect, WETDBG_REASON_SWITCH, evidence->change.instance, evidence->trial);
     if (evidence->repaired)
@@ -76,6 +90,7 @@ void loc_reasons(const struct wetdbg_locate *locate, struct wetdbg_suspect *susp
     if (evidence->in_slice && !evidence->distance)
         add(suspect, WETDBG_REASON_CRITERION, 0, 0);
     add_passing(locate, suspect);
+    add_pieces(locate, suspect);
     if (locate->slice_lines)
         add_slice(suspect);
     if (tells_apart(locate) && evidence->is_judged && evidence->confidence < 1) {

@@ -89,6 +89,27 @@ static void repair_features(const struct wetdbg_locate *locate,
     *out++ = locate->most_repaired ? repaired / (double)locate->most_repaired : 0;
 }
 
+static void mutant_features(const struct wetdbg_locate *locate,
+                            const struct wetdbg_evidence *evidence, double *out)
+{
+    double well = (double)evidence->mutated_well;
+
+    *out++ = evidence->mutated_exactly > 0;
+    *out++ = well / ((double)evidence->mutated + SHARE_DAMPED);
+    *out++ = locate->most_mutated ? well / (double)locate->most_mutated : 0;
+}
+
+/* Of what made something that is wrong nothing is known that it made anything right. */
+static void piece_features(const struct wetdbg_locate *locate,
+                           const struct wetdbg_evidence *evidence, double *out)
+{
+    bool is_known = locate->pieces > 0;
+
+    *out++ = is_known && evidence->in_failing_piece ? ochiai(evidence->pieces) : 0;
+    *out++ = is_known && evidence->in_failing_piece && !evidence->pieces;
+    *out++ = is_known && !evidence->in_failing_piece;
+}
+
 static void passing_features(const struct wetdbg_locate *locate,
                              const struct wetdbg_evidence *evidence, double *out)
 {
@@ -109,6 +130,8 @@ static void passing_features(const struct wetdbg_locate *locate,
 #define SLICE_FEATURES  12
 #define RUN_FEATURES    6
 #define REPAIR_FEATURES 3
+#define MUTANT_FEATURES 3
+#define PIECE_FEATURES  3
 
 void wetdbg_locate_features(const struct wetdbg_locate *locate,
                             const struct wetdbg_suspect *suspect, double *features)
@@ -118,7 +141,11 @@ void wetdbg_locate_features(const struct wetdbg_locate *locate,
     run_features(locate, &suspect->evidence, features);
     features += RUN_FEATURES;
     repair_features(locate, &suspect->evidence, features);
-    passing_features(locate, &suspect->evidence, features + REPAIR_FEATURES);
+    features += REPAIR_FEATURES;
+    mutant_features(locate, &suspect->evidence, features);
+    features += MUTANT_FEATURES;
+    piece_features(locate, &suspect->evidence, features);
+    passing_features(locate, &suspect->evidence, features + PIECE_FEATURES);
 }
 
 double loc_score(const struct wetdbg_locate *locate, const struct wetdbg_suspect *suspect)

@@ -402,6 +402,31 @@ int wetdbg_locate_take_replacements(struct wetdbg_locate *locate, const struct w
     return 0;
 }
 
+int wetdbg_locate_take_mutants(struct wetdbg_locate *locate,
+                               const struct wetdbg_mutant_result *result)
+{
+    locate->most_mutated = 0;
+    for (size_t i = 0; i < locate->count; i++) {
+        struct wetdbg_evidence *evidence = &locate->items[i].evidence;
+        evidence->mutated = evidence->mutated_exactly = evidence->mutated_well = 0;
+    }
+    for (size_t i = 0; i < result->count; i++) {
+        struct wetdbg_suspect *suspect = loc_find_pc(locate, result->items[i].pc);
+        struct wetdbg_evidence *evidence = suspect ? &suspect->evidence : NULL;
+        if (!suspect)
+            continue;
+        evidence->mutated++;
+        evidence->mutated_exactly += result->items[i].verdict == WETDBG_VERDICT_EXACT;
+        if (i >= result->repairing)
+            continue;
+        if (!evidence->mutated_well++)
+            evidence->mutant = result->items[i]; /* the best of them come first */
+        if (locate->most_mutated < evidence->mutated_well)
+            locate->most_mutated = evidence->mutated_well;
+    }
+    return 0;
+}
+
 int wetdbg_locate_take_implicit(struct wetdbg_locate *locate,
                                 const struct wetdbg_implicit_result *result)
 {
@@ -442,9 +467,20 @@ int wetdbg_locate_suspects(struct wetdbg_locate *locate, const struct wetdbg_sus
         loc_reasons(locate, &sorted[i]);
     }
     qsort(sorted, locate->count, sizeof(*sorted), most_suspicious_first);
+    for (size_t i = 0; i < locate->count; i++) {
+        sorted[i].rank = (uint32_t)i + 1;
+        loc_find(locate, sorted[i].file, sorted[i].line)->rank = sorted[i].rank;
+    }
     free(locate->sorted);
     locate->sorted = sorted;
     *suspects = sorted;
     *count = locate->count;
     return 0;
+}
+
+uint32_t wetdbg_locate_rank(void *locate, uint64_t pc)
+{
+    const struct wetdbg_suspect *suspect = loc_find_pc(locate, pc);
+
+    return suspect && suspect->rank ? suspect->rank - 1 : UINT32_MAX;
 }

@@ -7,6 +7,7 @@
 
 #include "common/array.h"
 #include "common/clock.h"
+#include "predicate_switch/batches.h"
 #include "predicate_switch/made_values.h"
 #include "predicate_switch/switcher.h"
 #include "predicate_switch/trials.h"
@@ -16,10 +17,6 @@
 #define INSTANCES        8  /* of an instruction, if nobody says */
 #define ALTERNATIVES_MAX 10 /* of an instance */
 #define LISTED_MAX       (1u << 22)
-#define BATCH_FIRST      64u
-#define BATCH_MAX        4096u
-#define QUICK_S          0.3 /* seconds: the next batch may be larger */
-#define SLOW_S           1.0 /* it is smaller */
 
 struct listed {
     struct wetdbg_replacement item;
@@ -34,9 +31,6 @@ struct replacing {
     struct listed *list;
     size_t count, capacity, item_capacity;
     double began;
-    /* The batch that runs: */
-    struct psw_plan *plans;
-    size_t *order; /* in `list`, by time */
 };
 
 /* ---- what to try ---- */
@@ -119,35 +113,27 @@ static bool is_interrupted(void *arg)
     return work->options->interrupted && *work->options->interrupted;
 }
 
-static bool is_over(struct replacing *work)
+static void plan_make(void *arg, size_t index, struct psw_plan *plan)
 {
-    const struct wetdbg_replacement_options *options = work->options;
-    work->result->is_interrupted |= is_interrupted(work);
-    return work->result->is_interrupted ||
-           (options->budget_trials && work->result->tried >= options->budget_trials) ||
-           (options->budget_seconds > 0 && wd_seconds() - work->began >= options->budget_seconds);
-}
-
-static struct psw_plan plan_of(const struct wetdbg_replacement *item)
-{
-    struct psw_plan plan = {.change = {.kind = PSW_SET, .time = item->time + 1}};
+    const struct replacing *work = arg;
+    const struct wetdbg_replacement *item = &work->list[index].item;
+    *plan = (struct psw_plan){.change = {.kind = PSW_SET, .time = item->time + 1}};
     if (item->reg < 0) {
-        plan.address = item->address;
-        plan.size = item->size;
-        memcpy(plan.bytes, &item->is, sizeof(plan.bytes));
+        plan->address = item->address;
+        plan->size = item->size;
+        memcpy(plan->bytes, &item->is, sizeof(plan->bytes));
     } else {
-        plan.change.reg = evq_reg_of_gpr[item->reg & 15];
-        plan.change.value = item->is;
-        plan.change.mask = UINT64_MAX;
+        plan->change.reg = evq_reg_of_gpr[item->reg & 15];
+        plan->change.value = item->is;
+        plan->change.mask = UINT64_MAX;
     }
-    return plan;
 }
 
 static int answer_take(void *arg, size_t index, const struct wetdbg_trial_answer *answer)
 {
     struct replacing *work = arg;
     struct wetdbg_replacement_result *result = work->result;
-    struct wetdbg_replacement *item = &work->list[work->order[index]].item;
+    struct wetdbg_replacement *item = &work->list[index].item;
     struct wetdbg_replacement_counts *line = &result->lines[item->line];
     item->verdict = answer->verdict;
     result->tried++;
@@ -162,48 +148,23 @@ static int answer_take(void *arg, size_t index, const struct wetdbg_trial_answer
     return 0;
 }
 
-static int by_time(const void *left, const void *right, void *arg)
+static int runs_make(struct replacing *work)
 {
-    const struct listed *list = arg;
-    size_t a = *(const size_t *)left, b = *(const size_t *)right;
-    if (list[a].item.time != list[b].item.time)
-        return list[a].item.time < list[b].item.time ? -1 : 1;
-    return a < b ? -1 : a > b;
-}
-
-static int batch_run(struct replacing *work, size_t first, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        work->order[i] = first + i;
-    qsort_r(work->order, count, sizeof(*work->order), by_time, work->list);
-    for (size_t i = 0; i < count; i++)
-        work->plans[i] = plan_of(&work->list[work->order[i]].item);
-    return psw_trials_run(work->trials, work->plans, count, answer_take, work);
-}
-
-static int batches_run(struct replacing *work)
-{
-    uint64_t budget = work->options->budget_trials;
-    size_t size = BATCH_FIRST;
-    int err = 0;
-    for (size_t at = 0, count; at < work->count && !err && !is_over(work); at += count) {
-        double began = wd_seconds();
-        count = work->count - at < size ? work->count - at : size;
-        if (budget && count > budget - work->result->tried)
-            count = budget - work->result->tried;
-        err = batch_run(work, at, count);
-        double seconds = wd_seconds() - began;
-        if (seconds < QUICK_S && size < BATCH_MAX)
-            size *= 4;
-        else if (seconds > SLOW_S && size > BATCH_FIRST)
-            size /= 2;
-        if (!err && work->options->progress)
-            work->options->progress(work->options->arg, work->result->tried, work->count);
-    }
-    if (err != -WETDBG_ERR_INTERRUPTED)
-        return err;
-    work->result->is_interrupted = true;
-    return 0;
+    const struct wetdbg_replacement_options *options = work->options;
+    struct psw_batches batches = {
+        .trials = work->trials,
+        .count = work->count,
+        .plan = plan_make,
+        .answered = answer_take,
+        .arg = work,
+        .budget_trials = options->budget_trials,
+        .deadline = options->budget_seconds > 0 ? work->began + options->budget_seconds : 0,
+        .interrupted = options->interrupted,
+        .progress = options->progress,
+        .progress_arg = options->arg};
+    int err = psw_batches_run(&batches);
+    work->result->is_interrupted = batches.is_interrupted;
+    return err;
 }
 
 /* ---- answers ---- */
@@ -236,9 +197,7 @@ static int find(struct replacing *work, const struct wetdbg_slice *slice)
     size_t count;
     wetdbg_slice_lines(slice, &count);
     work->result->lines = calloc(count + 1, sizeof(*work->result->lines));
-    work->plans = calloc(BATCH_MAX, sizeof(*work->plans));
-    work->order = calloc(BATCH_MAX, sizeof(*work->order));
-    if (!work->result->lines || !work->plans || !work->order)
+    if (!work->result->lines)
         return -ENOMEM;
     int err = psw_made_values_find(&made, work->wet, slice,
                                    options->instances ? options->instances : INSTANCES,
@@ -247,7 +206,7 @@ static int find(struct replacing *work, const struct wetdbg_slice *slice)
     if (!err)
         err = list_make(work, &made);
     psw_made_values_fini(&made);
-    return err ? err : batches_run(work);
+    return err ? err : runs_make(work);
 }
 
 int wetdbg_replacements_find(struct wetdbg_trials *trials, const struct wetdbg_slice *slice,
@@ -265,8 +224,6 @@ int wetdbg_replacements_find(struct wetdbg_trials *trials, const struct wetdbg_s
         qsort(result->items, result->count, sizeof(*result->items), by_worth);
     result->seconds = wd_seconds() - work.began;
     free(work.list);
-    free(work.plans);
-    free(work.order);
     if (err)
         wetdbg_replacement_result_fini(result);
     return err;

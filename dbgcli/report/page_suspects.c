@@ -15,6 +15,7 @@
 static const char *class_of(enum wetdbg_reason_kind kind)
 {
     switch (kind) {
+    case WETDBG_REASON_MUTANT:
     case WETDBG_REASON_SWITCH:
     case WETDBG_REASON_REPAIR:
     case WETDBG_REASON_IMPLICIT:

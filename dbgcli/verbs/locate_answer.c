@@ -72,6 +72,11 @@ static json_t *json_of_evidence(const struct cli_locating *self,
     set_count(object, "replaced", evidence->replaced, true);
     set_count(object, "repaired_exactly", evidence->repaired_exactly, true);
     set_count(object, "repaired", evidence->repaired, true);
+    set_count(object, "pieces", evidence->pieces, true);
+    cli_json_set(object, "in_failing_piece", json_boolean(evidence->in_failing_piece));
+    set_count(object, "mutated", evidence->mutated, true);
+    set_count(object, "mutated_exactly", evidence->mutated_exactly, true);
+    set_count(object, "mutated_well", evidence->mutated_well, true);
     set_count(object, "implied", evidence->implied, true);
     return object;
 }

@@ -36,6 +36,8 @@ static const struct {
 } rules[] = {
     {WETDBG_REASON_CRITERION, "WhereItShowed",
      "What is wrong was made here, or only copied after that."},
+    {WETDBG_REASON_MUTANT, "ChangeThatRepairs",
+     "Another instruction in the place of one of the line's makes the run less wrong or right."},
     {WETDBG_REASON_SWITCH, "DecisionThatRepairs",
      "A decision of the line, made the other way, makes the run less wrong or right."},
     {WETDBG_REASON_REPAIR, "ValueThatRepairs",
@@ -46,6 +48,8 @@ static const struct {
     {WETDBG_REASON_RARELY, "RarelyInPassingRuns", "Few passing runs executed the line."},
     {WETDBG_REASON_VALUES, "ValuesOfNoPassingRun",
      "The line computed values that no passing run computed there."},
+    {WETDBG_REASON_PIECE, "NotForWhatIsRight",
+     "The line ran for what is wrong, and for little of what came out right before."},
     {WETDBG_REASON_DECISION, "NearDecision", "The line decided, not long before what is wrong."},
     {WETDBG_REASON_DISTANCE, "NearDependence", "What is wrong depends on what the line did."},
     {WETDBG_REASON_UNSURE, "NothingRightDependsOnIt",

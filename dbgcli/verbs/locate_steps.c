@@ -14,6 +14,7 @@
 #include "dbgcli/commands/slicing.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/verbs/harness.h"
+#include "dbgcli/verbs/locate_pieces.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/implicit.h>
 #include <wetdbg/prune.h>
@@ -26,6 +27,7 @@
 /* Shares of the time that is left. */
 #define PRUNING_SHARE   0.25
 #define SWITCHING_SHARE 0.5
+#define MUTATING_SHARE  0.5
 #define REPLACING_SHARE 0.6
 #define LEAST_SECONDS   0.2 /* for a step that takes longer to begin */
 
@@ -170,6 +172,13 @@ static int open_passing(struct cli_locating *self)
     for (size_t i = 0; i < self->passing_count && !err; i++)
         err = cli_passing_run_open(self->session, &self->passing[i]);
     return err;
+}
+
+/* ---- pieces of the run ---- */
+
+static int cut(struct cli_locating *self)
+{
+    return miss_step(self, "pieces of right output", cli_locating_take_pieces(self, is_unwanted));
 }
 
 /* ---- pruning ---- */
@@ -350,6 +359,32 @@ static int replace_values(struct cli_locating *self)
     return miss_step(self, "replaced values", err);
 }
 
+/* ---- mutants ---- */
+
+static int try_mutants(struct cli_locating *self)
+{
+    if (!self->trials)
+        return 0;
+    bool is_missing = self->failure.kind == CLI_FAILURE_MISSING;
+    struct wetdbg_mutant_options how = {.rank = wetdbg_locate_rank,
+                                        .rank_arg = self->locate,
+                                        .until =
+                                            is_missing ? 0 : wetdbg_failure_time(self->criterion),
+                                        .budget_seconds = MUTATING_SHARE * seconds_left(self),
+                                        .interrupted = cli_interrupt_flag()};
+    const struct wetdbg_suspect *suspects;
+    size_t count;
+    int err = wetdbg_locate_suspects(self->locate, &suspects, &count);
+
+    if (!err)
+        err = wetdbg_mutants_find(self->trials, &how, &self->mutants);
+    if (!err)
+        err = wetdbg_locate_take_mutants(self->locate, &self->mutants);
+    if (!err && self->mutants.is_interrupted)
+        err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
+    return miss_step(self, "mutants", err);
+}
+
 /* ---- implicit dependences ---- */
 
 static bool is_repaired(const struct cli_locating *self)
@@ -396,8 +431,8 @@ static int begin(struct cli_locating *self)
 int cli_locating_run(struct cli_locating *self, int (*answer)(struct cli_locating *self))
 {
     static int (*const steps[])(struct cli_locating * self) = {
-        make_slice,       open_passing,   hold_against,  prune,
-        switch_decisions, replace_values, find_implicit,
+        make_slice,       open_passing, hold_against,   cut,           prune,
+        switch_decisions, try_mutants,  replace_values, find_implicit,
     };
     const size_t count = sizeof(steps) / sizeof(*steps);
     int err = begin(self);
@@ -432,6 +467,7 @@ void cli_locating_fini(struct cli_locating *self)
     free(self->missing);
     wetdbg_implicit_result_fini(&self->implicit);
     wetdbg_replacement_result_fini(&self->replaced);
+    wetdbg_mutant_result_fini(&self->mutants);
     wetdbg_search_result_fini(&self->found);
     wetdbg_trials_free(self->trials);
     wetdbg_order_close(self->order);

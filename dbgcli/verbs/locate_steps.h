@@ -35,6 +35,7 @@ struct cli_locating {
     struct wetdbg_order *order;
     struct wetdbg_search_result found;
     struct wetdbg_replacement_result replaced;
+    struct wetdbg_mutant_result mutants;
     struct wetdbg_implicit_result implicit;
     char **missing; /* what it could not ask, in sentences without full stop */
     size_t missing_count;

@@ -7,6 +7,7 @@
 #include "dbgcli/alloc.h"
 #include "dbgcli/nav/general.h"
 #include "dbgcli/nav/place.h"
+#include "dbgcli/verbs/mutant_words.h"
 
 /* ---- reasons ---- */
 
@@ -23,6 +24,27 @@ static char *switch_words(const struct wetdbg_evidence *evidence)
 
     return cli_asprintf("its %" PRIu64 ". decision, made the other way, %s",
                         evidence->change.instance, repairs[evidence->verdict]);
+}
+
+static char *mutant_words(const struct cli_locating *self, const struct wetdbg_suspect *suspect,
+                          uint64_t count, uint64_t total)
+{
+    static const char *const repairs[] = {
+        [WETDBG_VERDICT_WRONG] = "",
+        [WETDBG_VERDICT_EQUAL] = "",
+        [WETDBG_VERDICT_UNRESOLVED] = "",
+        [WETDBG_VERDICT_NO_CRASH] = "it does not crash",
+        [WETDBG_VERDICT_PREFIX] = "the first wrong byte is right, but not all output",
+        [WETDBG_VERDICT_EXACT] = "the run is right",
+    };
+    const struct wetdbg_mutant *mutant = &suspect->evidence.mutant;
+    char *words = cli_mutant_words(
+        mutant, cli_source_text(self->session, suspect->file, suspect->line, suspect->pc));
+    char *text = cli_asprintf("with %s %s (%" PRIu64 " of %" PRIu64 " changes tried here do that)",
+                              words, repairs[mutant->verdict], count, total);
+
+    free(words);
+    return text;
 }
 
 static char *repair_words(const struct wetdbg_evidence *evidence, uint64_t count, uint64_t total)
@@ -50,12 +72,13 @@ char *cli_locate_words(const struct cli_locating *self, const struct wetdbg_susp
 {
     uint64_t count = reason->count, total = reason->total;
 
-    (void)self;
     switch (reason->kind) {
     case WETDBG_REASON_CRITERION:
         return cli_strdup("what is wrong was made here, or only copied after that");
     case WETDBG_REASON_SWITCH:
         return switch_words(&suspect->evidence);
+    case WETDBG_REASON_MUTANT:
+        return mutant_words(self, suspect, count, total);
     case WETDBG_REASON_REPAIR:
         return repair_words(&suspect->evidence, count, total);
     case WETDBG_REASON_IMPLICIT:
@@ -71,6 +94,11 @@ char *cli_locate_words(const struct cli_locating *self, const struct wetdbg_susp
     case WETDBG_REASON_VALUES:
         return cli_asprintf("%" PRIu64 " of its %" PRIu64 " value%s came up in no passing run",
                             count, total, plural(total));
+    case WETDBG_REASON_PIECE:
+        return count ? cli_asprintf("it ran for what is wrong, and for only %" PRIu64 " of %" PRIu64
+                                    " pieces of output before",
+                                    count, total)
+                     : cli_strdup("it ran for what is wrong, and for no output before");
     case WETDBG_REASON_DECISION:
         return count == 1
                    ? cli_strdup("it is the last decision before what is wrong")
@@ -147,6 +175,8 @@ char *cli_locate_command(const struct cli_locating *self, const struct wetdbg_su
     case WETDBG_REASON_SWITCH:
         return with_output(
             self, cli_asprintf("what-if %" PRIu64 " switch", suspect->evidence.change.time));
+    case WETDBG_REASON_MUTANT:
+        return with_output(self, cli_mutant_command(&suspect->evidence.mutant));
     case WETDBG_REASON_REPAIR:
         return with_output(self, repair_command(&suspect->evidence.repair));
     case WETDBG_REASON_IMPLICIT:
@@ -159,6 +189,8 @@ char *cli_locate_command(const struct cli_locating *self, const struct wetdbg_su
         return cli_asprintf("decisions %s", self->failure.criterion);
     case WETDBG_REASON_UNSURE:
         return cli_asprintf("prune --wrong %s", self->failure.criterion);
+    case WETDBG_REASON_PIECE:
+        return cli_asprintf("instances %s:%" PRIu32, file, suspect->line);
     case WETDBG_REASON_OUTSIDE:
         return NULL;
     }

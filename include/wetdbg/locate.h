@@ -25,6 +25,7 @@
 #include <wetdbg/api.h>
 #include <wetdbg/candidates.h>
 #include <wetdbg/implicit.h>
+#include <wetdbg/mutate.h>
 #include <wetdbg/prune.h>
 #include <wetdbg/replace.h>
 #include <wetdbg/slice.h>
@@ -58,6 +59,11 @@ struct wetdbg_evidence {
     /* Of passing runs: how many of them executed the line, had it in their slice, and which values
      * of its instructions no passing run made: as struct wetdbg_against has them. */
     uint32_t executed, sliced, values, new_values;
+    /* Of the pieces of the run in which right output was made: in how many it ran (`piece_bits`, from
+     * the first one on), and whether it ran in what was left until the wrong was made. */
+    uint64_t piece_bits;
+    uint32_t pieces;
+    bool in_failing_piece;
     /* Of pruning: */
     bool is_judged;
     double confidence;
@@ -70,6 +76,10 @@ struct wetdbg_evidence {
      * how many it was at least less wrong; and the best of these. */
     uint64_t replaced, repaired_exactly, repaired;
     struct wetdbg_replacement repair;
+    /* Of mutants of its instructions: how many were tried, how many of them made the run right, how
+     * many at least less wrong; and the best of these. */
+    uint64_t mutated, mutated_exactly, mutated_well;
+    struct wetdbg_mutant mutant;
     /* Predicates' instances of the line on which something of the slice depends implicitly, and
      * whether one of them repairs the output. */
     uint32_t implied;
@@ -80,12 +90,14 @@ struct wetdbg_evidence {
 
 enum wetdbg_reason_kind {
     WETDBG_REASON_CRITERION, /* it is where what is wrong showed */
+    WETDBG_REASON_MUTANT,    /* `count` of `total` mutants of it repair: `evidence.mutant` */
     WETDBG_REASON_SWITCH,    /* a decision of it made otherwise repairs: `evidence.change` */
     WETDBG_REASON_REPAIR,    /* `count` of `total` other values of it repair: `evidence.repair` */
     WETDBG_REASON_IMPLICIT,  /* a decision of it kept something from being written: count */
     WETDBG_REASON_ONLY_HERE, /* of `total` passing runs none executed it */
     WETDBG_REASON_RARELY,    /* `count` of `total` passing runs executed it */
     WETDBG_REASON_VALUES,    /* `count` of its `total` values were made in no passing run */
+    WETDBG_REASON_PIECE,     /* it ran in `count` of `total` pieces that made what is right */
     WETDBG_REASON_DECISION,  /* it is the `count`-th decision back from what is wrong */
     WETDBG_REASON_DISTANCE,  /* `count` dependences from what is wrong */
     WETDBG_REASON_UNSURE,    /* nothing that is right depends on it as it was: `share` */
@@ -98,8 +110,8 @@ struct wetdbg_reason {
     double share;
 };
 
-/* "criterion", "switch", "repair", "implicit", "only-here", "rarely", "values", "decision",
- * "distance", "unsure", "outside"; static. */
+/* "criterion", "mutant", "switch", "repair", "implicit", "only-here", "rarely", "values", "piece",
+ * "decision", "distance", "unsure", "outside"; static. */
 const char *wetdbg_reason_name(enum wetdbg_reason_kind kind);
 
 #define WETDBG_REASONS_MAX 8
@@ -111,6 +123,7 @@ struct wetdbg_suspect {
     uint32_t line;
     uint64_t pc; /* an instruction of it */
     double score;
+    uint32_t rank; /* in the list that was asked for last, from 1; 0: in none yet */
     struct wetdbg_evidence evidence;
     struct wetdbg_reason reasons[WETDBG_REASONS_MAX]; /* the strongest first */
     unsigned reason_count;
@@ -146,6 +159,17 @@ int wetdbg_locate_take_passing(struct wetdbg_locate *locate, const struct wetdbg
                                const struct wetdbg_passing *passing, size_t count,
                                bool (*is_unwanted)(void *arg), void *arg);
 
+/*
+ * Cuts the run into pieces: piece i ends with times[i], when it had made some more of what is right
+ * (ascending; WETDBG_PIECES_MAX at most), and what follows, up to `until`, made what is wrong. So
+ * one run tells as much as several: pieces are passing ones (E. Wong et al., A Survey on Software
+ * Fault Localization, TSE 42(8), 2016, section 3.2, for spectra; that pieces of one run make one is
+ * ours). Runs all intervals before `until` once.
+ */
+#define WETDBG_PIECES_MAX 63
+int wetdbg_locate_take_pieces(struct wetdbg_locate *locate, const wetdbg_time *times, size_t count,
+                              wetdbg_time until, bool (*is_unwanted)(void *arg), void *arg);
+
 /* Takes confidences; those of an earlier pruning are forgotten. 0. */
 int wetdbg_locate_take_prune(struct wetdbg_locate *locate, const struct wetdbg_prune *prune);
 
@@ -158,6 +182,10 @@ int wetdbg_locate_take_findings(struct wetdbg_locate *locate,
 int wetdbg_locate_take_replacements(struct wetdbg_locate *locate, const struct wetdbg_slice *slice,
                                     const struct wetdbg_replacement_result *result);
 
+/* Takes what mutants brought; those of an earlier call are forgotten. 0. */
+int wetdbg_locate_take_mutants(struct wetdbg_locate *locate,
+                               const struct wetdbg_mutant_result *result);
+
 /* Takes dependences that were proven; -ENOMEM if it was the first to name a line. */
 int wetdbg_locate_take_implicit(struct wetdbg_locate *locate,
                                 const struct wetdbg_implicit_result *result);
@@ -168,6 +196,10 @@ int wetdbg_locate_take_implicit(struct wetdbg_locate *locate,
  */
 int wetdbg_locate_suspects(struct wetdbg_locate *locate, const struct wetdbg_suspect **suspects,
                            size_t *count);
+
+/* The rank of an instruction's line in the list that was asked for last, from 0; UINT32_MAX: it is
+ * no suspect. For wetdbg_mutants_find(). */
+uint32_t wetdbg_locate_rank(void *locate, uint64_t pc);
 
 /* ---- features ---- */
 

@@ -26,6 +26,7 @@
  *                 first
  *   locate.h         what is known of a failing run by source line, and a ranked list of suspects
  *   replace.h        values that repair a failing run
+ *   mutate.h         other instructions that do
  *   switch_search.h  the search for critical predicates, over whatever runs the switched programs
  *   implicit.h    what went wrong because something did not run: slices with dependences that
  *                 switched runs have proven
@@ -54,6 +55,7 @@
 #include <wetdbg/implicit.h>
 #include <wetdbg/locate.h>
 #include <wetdbg/model.h>
+#include <wetdbg/mutate.h>
 #include <wetdbg/origin.h>
 #include <wetdbg/own_file.h>
 #include <wetdbg/parting.h>

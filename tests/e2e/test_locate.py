@@ -138,6 +138,54 @@ def check_repair(bench):
     bench.check(shown.status == 0 and output[:wrong + 1] == text[:wrong + 1], f"{reason}", shown)
 
 
+def check_mutant(bench):
+    """The instruction that makes the run right in the place of another one puts the fault's line first; the command shows
+    that run, with the output that is right."""
+    fault = next(fault for fault in e2e.faults() if fault.program == "fault_heapsort")
+    right = save_right(bench, fault)
+    run = bench.wet("locate", "--json", "--budget=60", f"--expect={right}", "--", f"{bench.programs}/fault_heapsort_O0", *fault.arguments)
+    answers = run.objects()
+    first = answers[-1]["suspects"][0] if run.status == 0 and answers else {"line": 0}
+    if not bench.check(first["line"] == fault.line and first["reasons"][0]["kind"] == "mutant", f"its line is first: {first}", run):
+        return
+    reason = first["reasons"][0]
+    bench.check("with the constant 1 in place of 2 the run is right" in reason["text"], f"{reason}")
+    shown = bench.wet("open", answers[-1]["run"], "--batch", "-e", reason["command"])
+    with open(right) as file:
+        text = file.read()
+    bench.check(shown.status == 0 and text in "".join(json.loads(line) for line in shown.out.splitlines() if line.startswith('"')),
+                f"{reason}", shown)
+
+
+def check_pieces(bench):
+    """In how many pieces of right output a line ran is counted once more, by the times of its instances."""
+    fault = next(fault for fault in e2e.faults() if fault.program == "fault_textwrap")
+    trace = bench.record("wrap", f"{bench.programs}/fault_textwrap_O0", *fault.arguments, stdin=fault.stdin)
+    right = save_right(bench, fault)
+    answers = bench.wet("locate", "--json", "--budget=15", f"--expect={right}", trace).objects()
+    wrong = int(fault.criterion.split(":")[1])
+    with open(right) as file:
+        text = file.read()[:wrong]
+    ends = [at for at in range(wrong) if at + 1 == wrong or text[at] == "\n"]
+    ask = lambda *commands: bench.wet("open", f"{trace}/wetdbg.wet", "--batch", "--json",
+                                      *(word for command in commands for word in ("-e", command))).objects()
+    times = [answer["birth"]["time"] if answer.get("birth") else answer["time"]
+             for answer in ask(*(f"slice backward --thin --limit=1 output:{at}" for at in ends + [wrong]))]
+    times, until = sorted(set(times[:-1])), times[-1]
+    rows, equal = answers[-1]["suspects"][:12], 0
+    bench.check(len(times) >= 2, f"several pieces: {times}")
+    for row, answer in zip(rows, ask(*(f"instances {e2e.base_name(row['file'])}:{row['line']} --limit=0" for row in rows))):
+        ran = [item["time"] for item in answer["instances"] if item["time"] <= until]
+        pieces = {next((i for i, end in enumerate(times) if time <= end), len(times)) for time in ran}
+        evidence = row["evidence"]
+        counted = (len(pieces - {len(times)}), len(times) in pieces)
+        equal += (evidence["pieces"], evidence["in_failing_piece"]) == counted
+        # A loop that goes on is no new instance of its line.
+        bench.check(evidence["pieces"] >= counted[0] and evidence["in_failing_piece"] >= counted[1],
+                    f"line {row['line']}: {evidence['pieces']} {evidence['in_failing_piece']}, by its instances {pieces}")
+    bench.check(equal >= 9, f"only {equal} of 12 lines have the pieces of their instances")
+
+
 def check_interrupt(bench):
     """Ctrl-C leaves the best list so far."""
     fault = next(fault for fault in e2e.faults() if fault.program == "fault_lru")
@@ -174,6 +222,8 @@ def run_test(bench, _):
     check_faults(bench)
     check_passing(bench)
     check_repair(bench)
+    check_mutant(bench)
+    check_pieces(bench)
     check_input_words(bench)
     check_switch(bench)
     check_ends(bench)

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dbgcli/verbs/mutant_words.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "dbgcli/alloc.h"
+#include "dbgcli/commands/disassembly.h"
+
+/* ---- comparisons ---- */
+
+/* What a condition code says of two numbers; NULL: nothing that has a sign of its own. */
+static const char *sign_of(int64_t code)
+{
+    static const char *const signs[16] = {
+        [2] = "<", [3] = ">=", [4] = "==", [5] = "!=",  [6] = "<=",  [7] = ">",
+        [8] = "<", [9] = ">=", [12] = "<", [13] = ">=", [14] = "<=", [15] = ">"};
+    return signs[code & 15];
+}
+
+/* Whether a line has an operator as such, and not as the begin of another one: "<" is not in "<=",
+ * "<<", and neither is ">" in "->". */
+static bool has_operator(const char *text, const char *sign)
+{
+    size_t length = strlen(sign);
+    for (const char *at = text; (at = strstr(at, sign)); at += length) {
+        bool ends = !strchr("=<>", at[length]) || !at[length];
+        bool begins = at == text || !strchr("=<>-!", at[-1]);
+        if (ends && begins)
+            return true;
+    }
+    return false;
+}
+
+static bool is_signed(int64_t code)
+{
+    return (code & 15) >= 12 || (code & 14) == 8;
+}
+
+static bool is_equality(int64_t code)
+{
+    return (code & 14) == 4;
+}
+
+static const char *signedness(const struct wetdbg_mutant *mutant)
+{
+    if (is_equality(mutant->was) || is_equality(mutant->is) ||
+        is_signed(mutant->was) == is_signed(mutant->is))
+        return "";
+    return is_signed(mutant->is) ? ", of signed numbers" : ", of unsigned numbers";
+}
+
+/* The condition as the source has it: the code's own, or its opposite. NULL: nobody knows. */
+static char *comparison_words(const struct wetdbg_mutant *mutant, const char *text)
+{
+    for (int64_t opposite = 0; opposite < 2 && text; opposite++) {
+        const char *was = sign_of(mutant->was ^ opposite), *is = sign_of(mutant->is ^ opposite);
+        const char *other = sign_of(mutant->was ^ opposite ^ 1);
+        if (was && is && has_operator(text, was) && !has_operator(text, other))
+            return cli_asprintf("%s in place of %s%s", is, was, signedness(mutant));
+    }
+    return NULL;
+}
+
+/* ---- instructions ---- */
+
+static void instruction_of(const struct wetdbg_mutant *mutant, bool is_mutated,
+                           struct cli_instruction *instruction)
+{
+    *instruction = (struct cli_instruction){.address = mutant->pc};
+    memcpy(instruction->bytes, mutant->code, mutant->length);
+    if (is_mutated)
+        memcpy(instruction->bytes + mutant->offset, mutant->bytes, mutant->size);
+    cli_instruction_decode(NULL, mutant->length, false, instruction);
+    if (instruction->bytes[0] == 0x90 && is_mutated) { /* what is shorter has a nop before it */
+        memmove(instruction->bytes, instruction->bytes + 1, mutant->length - 1u);
+        cli_instruction_decode(NULL, mutant->length - 1u, false, instruction);
+    }
+}
+
+/* One blank in place of several. */
+static void close_up(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from; from++)
+        if (*from != ' ' || from[1] != ' ')
+            *to++ = *from;
+    *to = 0;
+}
+
+static char *instruction_words(const struct wetdbg_mutant *mutant)
+{
+    struct cli_instruction was, is;
+    instruction_of(mutant, false, &was);
+    instruction_of(mutant, true, &is);
+    close_up(was.text);
+    close_up(is.text);
+    return cli_asprintf("'%s' in place of '%s'", is.text, was.text);
+}
+
+/* A direct or an indirect one, with or without REX. */
+static bool is_call(const struct wetdbg_mutant *mutant)
+{
+    unsigned at = (mutant->code[0] & 0xf0) == 0x40;
+    return mutant->code[at] == 0xe8 ||
+           (mutant->code[at] == 0xff && (mutant->code[at + 1] >> 3 & 7) == 2);
+}
+
+char *cli_mutant_words(const struct wetdbg_mutant *mutant, const char *text)
+{
+    char *words = NULL;
+    switch (mutant->mutation) {
+    case WETDBG_MUTATION_COMPARISON:
+        words = comparison_words(mutant, text);
+        break;
+    case WETDBG_MUTATION_ALWAYS:
+    case WETDBG_MUTATION_NEVER:
+        return cli_strdup("its condition decided the same way each time");
+    case WETDBG_MUTATION_CONSTANT:
+        return cli_asprintf("the constant %" PRId64 " in place of %" PRId64, mutant->is,
+                            mutant->was);
+    case WETDBG_MUTATION_LEFT_OUT:
+        return cli_strdup(is_call(mutant) ? "its call left out" : "what it stores left as it was");
+    case WETDBG_MUTATION_OPERATOR:
+    case WETDBG_MUTATION_EXTENSION:
+    case WETDBG_MUTATION_VARIABLE:
+    case WETDBG_MUTATION_MEMBER:
+        break;
+    }
+    return words ? words : instruction_words(mutant);
+}
+
+char *cli_mutant_command(const struct wetdbg_mutant *mutant)
+{
+    uint64_t value = 0;
+    memcpy(&value, mutant->bytes, mutant->size);
+    return cli_asprintf("what-if *0x%" PRIx64 "+%u=%" PRIu64 "@%" PRIu64,
+                        mutant->pc + mutant->offset, mutant->size, value, (uint64_t)mutant->time);
+}
