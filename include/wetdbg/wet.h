@@ -68,6 +68,7 @@ struct wetdbg_info {
     uint64_t static_bytes;       /* of that: code, symbols, mapped files */
     double bits_per_instruction; /* of the rest */
     int64_t recorded_at_ns;      /* when recording began, since 1970; 0: not known */
+    int64_t recorded_until_ns;   /* when it ended, likewise */
     const char *recorded_in;     /* the program's working directory then; NULL: not known */
     /* What was changed in the recorded run, in words, and when: this is one that went on
      * differently from there. NULL: it is a recorded one. */

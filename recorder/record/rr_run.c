@@ -323,6 +323,7 @@ int wetdbg_record(const struct wetdbg_record_options *options, char *const argv[
     rec_surroundings_begin(&surroundings);
     if (!err)
         err = spawn_and_wait(&run, argv, &status);
+    rec_surroundings_end(&surroundings);
     if (!err) {
         found.is_software_ticks = run.is_software;
         found.was_told_to_end = run.was_told_to_end;

@@ -74,6 +74,14 @@ void rec_surroundings_begin(struct rec_surroundings *surroundings)
         surroundings->input_is_file ? (uint64_t)input[RRT_INHERITED_POSITION] : 0;
 }
 
+/* Stamps may be finer than the clock that they are mostly taken from, but not later than this. */
+void rec_surroundings_end(struct rec_surroundings *surroundings)
+{
+    struct timespec now = {0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    surroundings->began.ended_ns = nanoseconds(now);
+}
+
 void rec_surroundings_fini(struct rec_surroundings *surroundings)
 {
     free(surroundings->began.cwd);

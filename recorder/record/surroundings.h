@@ -23,6 +23,9 @@ struct rec_surroundings {
 void rec_surroundings_begin(struct rec_surroundings *surroundings);
 void rec_surroundings_fini(struct rec_surroundings *surroundings);
 
+/* When it has ended, and all that it started. */
+void rec_surroundings_end(struct rec_surroundings *surroundings);
+
 /* Leaves `wetdbg.surroundings` in the trace directory. Errors are named. */
 int rec_surroundings_write(const struct rec_surroundings *surroundings, const char *trace_dir);
 

@@ -2,10 +2,12 @@
 /*
  *     wetdbg.surroundings 1
  *     began 1763921234123456789
+ *     ended 1763921239123456789
  *     fd 1 32769 -1 12 3 8592 1 0 5 34816 0 1024 0 1763921230123456789 ...
  *     cwd /home/user
  *
- * A line for each descriptor from 0 to 2 that is known, with enum rrt_inherited_field's numbers.
+ * `ended` is missing in older files. A line for each descriptor from 0 to 2 that is known, with
+ * enum rrt_inherited_field's numbers.
  * The directory is the last line, so that its name may have any bytes.
  */
 #include "recorder/rr_trace/trace_surroundings.h"
@@ -20,6 +22,7 @@
 #include "common/regular.h"
 
 #define HEAD           RRT_SURROUNDINGS_NAME " 1\nbegan "
+#define ENDED          "\nended "
 #define FD             "\nfd "
 #define CWD            "\ncwd "
 #define STREAM_BYTES   (21 * RRT_INHERITED_FIELDS + 16)
@@ -40,6 +43,9 @@ int rrt_surroundings_put(struct wd_buf *text, const struct rrt_surroundings *sur
     char head[96];
     const char *cwd = surroundings->cwd ? surroundings->cwd : "";
     int length = snprintf(head, sizeof(head), HEAD "%lld", (long long)surroundings->began_ns);
+    if (surroundings->ended_ns > 0)
+        length += snprintf(head + length, sizeof(head) - (size_t)length, ENDED "%lld",
+                           (long long)surroundings->ended_ns);
     int err = wd_buf_append(text, head, (size_t)length);
     for (int fd = 0; fd < RRT_INHERITED && !err; fd++)
         if (surroundings->streams[fd].is_known)
@@ -76,6 +82,8 @@ static void text_read(char *text, size_t length, struct rrt_surroundings *out)
     if (strncmp(text, HEAD, strlen(HEAD)) || !isdigit((unsigned char)*at))
         return;
     found.began_ns = strtoll(at, &at, 10);
+    if (strncmp(at, ENDED, strlen(ENDED)) == 0 && isdigit((unsigned char)at[strlen(ENDED)]))
+        found.ended_ns = strtoll(at + strlen(ENDED), &at, 10);
     while (at && strncmp(at, FD, strlen(FD)) == 0)
         at = stream_read(at + strlen(FD), &found);
     if (!at || strncmp(at, CWD, strlen(CWD)) || text[length - 1] != '\n')

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * When and where `wetdbg record` began a program, and what descriptors 0 to 2 were then:
- * `wetdbg.surroundings` in the trace directory (docs/format.md, section 6). rr keeps none of it.
+ * When and where `wetdbg record` began a program, when that ended, and what descriptors 0 to 2 were
+ * at first: `wetdbg.surroundings` in the trace directory (docs/format.md, section 6). rr keeps none
+ * of it.
  */
 #ifndef RECORDER_RR_TRACE_TRACE_SURROUNDINGS_H
 #define RECORDER_RR_TRACE_TRACE_SURROUNDINGS_H
@@ -42,7 +43,8 @@ struct rrt_inherited {
 
 struct rrt_surroundings {
     int64_t began_ns; /* since 1970, as file systems stamp; 0: not known */
-    char *cwd;        /* working directory then, absolute; NULL: not known */
+    int64_t ended_ns; /* what the run did to files has no later stamp; 0: not known */
+    char *cwd;        /* working directory when it began, absolute; NULL: not known */
     struct rrt_inherited streams[RRT_INHERITED];
 };
 

@@ -395,6 +395,8 @@ static void surroundings_put(json_t *meta, const struct rrt_surroundings *surrou
 {
     if (surroundings->began_ns > 0)
         json_object_set_new(meta, "recorded_at", json_integer(surroundings->began_ns));
+    if (surroundings->ended_ns > 0)
+        json_object_set_new(meta, "recorded_until", json_integer(surroundings->ended_ns));
     if (surroundings->cwd)
         json_object_set_new(meta, "recorded_in", text(surroundings->cwd));
     streams_put(meta, surroundings->streams);

@@ -120,6 +120,7 @@ static void info_take(struct wet_branch *branch, const struct wetdbg *wet,
     branch->run.name_count = wet->name_count;
     branch->run.is_trusted = false; /* what it does from the change on was never recorded */
     branch->run.surroundings = (struct rrt_surroundings){.began_ns = wet->info.recorded_at_ns,
+                                                         .ended_ns = wet->info.recorded_until_ns,
                                                          .cwd = (char *)wet->info.recorded_in};
     memcpy(branch->run.surroundings.streams, wet->streams, sizeof(wet->streams));
 }

@@ -144,6 +144,7 @@ static int meta_open(struct wetdbg *wet)
     info->events = number(wet->meta, "events");
     info->places = number(wet->meta, "places");
     info->recorded_at_ns = (int64_t)number(wet->meta, "recorded_at");
+    info->recorded_until_ns = (int64_t)number(wet->meta, "recorded_until");
     const json_t *branch = json_object_get(wet->meta, "branch");
     info->change = wet_meta_text(wet, json_object_get(branch, "change"));
     info->change_time = number(branch, "time");
