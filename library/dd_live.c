@@ -72,6 +72,7 @@ static int runs_open(struct session *session)
     const struct wetdbg_info *info = wetdbg_get_info(session->wet);
     const struct psw_surroundings where = {.cwd = info->recorded_in,
                                            .disk_before_ns = info->recorded_at_ns,
+                                           .disk_until_ns = info->recorded_until_ns,
                                            .input_is_null = session->input,
                                            .output_is_file = true,
                                            .input_is_file = !session->input};

@@ -23,9 +23,9 @@ struct psw_session;
 
 /* Where the program was run. */
 struct psw_surroundings {
-    const char *cwd;                    /* working directory where it began; NULL: not known */
-    int64_t disk_before_ns;             /* as in struct vk_start */
-    bool input_is_null, output_is_file; /* likewise */
+    const char *cwd;                       /* working directory where it began; NULL: not known */
+    int64_t disk_before_ns, disk_until_ns; /* as in struct vk_start */
+    bool input_is_null, output_is_file;    /* likewise */
     bool input_is_file; /* standard input is a regular file, from its begin on; false: what the
                              * .wet says */
 };

@@ -174,13 +174,14 @@ static struct psw_surroundings surroundings_find(struct wetdbg *wet,
                                                  struct wetdbg_switcher *switcher)
 {
     const struct wetdbg_info *info = wetdbg_get_info(wet);
+    bool is_trusted = wet_whole_is_trusted(wet);
     if (info->recorded_in && strlen(info->recorded_in) < sizeof(switcher->cwd))
         strcpy(switcher->cwd, info->recorded_in);
     else
         cwd_find(wet, switcher->cwd, sizeof(switcher->cwd));
     return (struct psw_surroundings){.cwd = switcher->cwd[0] ? switcher->cwd : NULL,
-                                     .disk_before_ns =
-                                         wet_whole_is_trusted(wet) ? info->recorded_at_ns : 0};
+                                     .disk_before_ns = is_trusted ? info->recorded_at_ns : 0,
+                                     .disk_until_ns = is_trusted ? info->recorded_until_ns : 0};
 }
 
 int wetdbg_switcher_open(struct wetdbg *wet, struct wetdbg_switcher **out)

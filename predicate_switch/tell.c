@@ -117,6 +117,7 @@ static int start_tell(struct teller *teller, uint32_t task)
                              .output_is_file = teller->where->output_is_file,
                              .cwd = teller->where->cwd,
                              .disk_before_ns = teller->where->disk_before_ns,
+                             .disk_until_ns = teller->where->disk_until_ns,
                              .mappings = mappings,
                              .mapping_count = count};
     for (int fd = 0; fd < VK_STREAMS; fd++)

@@ -68,7 +68,7 @@ struct vk_mapping {
 };
 
 struct vk_limits {         /* 0: a default (in brackets) */
-    uint64_t memory_bytes; /* mapped beyond what was mapped when the run went live [1 GiB] */
+    uint64_t memory_bytes; /* that may be accessed, more than when the run went live [1 GiB] */
     uint64_t output_bytes; /* written to what is no regular file, since then [64 MiB] */
     uint64_t file_bytes;   /* that all files grow by, since then [256 MiB] */
     uint64_t descriptors;  /* [RLIMIT_NOFILE as recorded, 1024 if not known] */
@@ -96,10 +96,11 @@ struct vk_start {
      * another machine.
      */
     int64_t disk_before_ns;
-    bool input_is_file;                   /* standard input is a regular file, */
-    uint64_t input_start;                 /* which stands here */
-    bool input_is_null;                   /* or it is /dev/null */
-    bool output_is_file;                  /* descriptors 1 and 2 are empty regular files */
+    int64_t disk_until_ns; /* since when nothing has changed that still is as the run left it */
+    bool input_is_file;    /* standard input is a regular file, */
+    uint64_t input_start;  /* which stands here */
+    bool input_is_null;    /* or it is /dev/null */
+    bool output_is_file;   /* descriptors 1 and 2 are empty regular files */
     struct vk_stream streams[VK_STREAMS]; /* standard input, output and error */
     uint64_t seed;                        /* for random bytes that the recording does not have */
     struct vk_limits limits;

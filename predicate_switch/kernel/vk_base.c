@@ -165,14 +165,15 @@ bool vk_path_is_live(const char *path)
 
 /* ---- the disk ---- */
 
-static int64_t ns_of(int64_t seconds, int64_t ns)
+int64_t vk_time_ns(const struct timespec *time)
 {
-    return seconds < INT64_MAX / 1000000000 - 1 ? seconds * 1000000000 + ns : INT64_MAX;
+    return time->tv_sec < INT64_MAX / 1000000000 - 1 ? time->tv_sec * 1000000000 + time->tv_nsec
+                                                     : INT64_MAX;
 }
 
 static bool is_before(const struct timespec *time, int64_t when_ns)
 {
-    return ns_of(time->tv_sec, time->tv_nsec) < when_ns;
+    return vk_time_ns(time) < when_ns;
 }
 
 /* Whether a directory has lost and got nothing since the recording. */
@@ -188,7 +189,7 @@ static bool was_born_before(const char *path, int64_t when_ns)
     struct statx stx;
     return !statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &stx) &&
            stx.stx_mask & STATX_BTIME &&
-           ns_of(stx.stx_btime.tv_sec, stx.stx_btime.tv_nsec) < when_ns;
+           is_before(&(struct timespec){stx.stx_btime.tv_sec, stx.stx_btime.tv_nsec}, when_ns);
 }
 
 static void ask_link(struct vk_base *base, const char *path)
@@ -284,19 +285,18 @@ void vk_base_ask(struct vk_history *h, uint32_t base)
     pthread_mutex_unlock(&h->lock);
 }
 
-/* Whether the bytes that are known are those of the file. */
-static bool agrees(const struct vk_base *base, int fd)
+bool vk_content_agrees(const struct vk_table *content, int fd)
 {
     uint8_t known[VK_BLOCK], found[VK_BLOCK];
-    uint64_t end = (uint64_t)vk_count(&base->content) * VK_BLOCK, at = 0;
+    uint64_t end = (uint64_t)vk_count(content) * VK_BLOCK, at = 0;
     while (at < end) {
         bool is_known;
-        uint64_t run = vk_content_run(&base->content, at, end - at, &is_known);
+        uint64_t run = vk_content_run(content, at, end - at, &is_known);
         if (!run)
             break;
         if (is_known) {
             run = run < sizeof(known) ? run : sizeof(known);
-            vk_content_get(&base->content, at, known, run);
+            vk_content_get(content, at, known, run);
             if (pread(fd, found, run, (off_t)at) != (ssize_t)run || memcmp(known, found, run))
                 return false;
         }
@@ -305,7 +305,7 @@ static bool agrees(const struct vk_base *base, int fd)
     return true;
 }
 
-static int fill_from(struct vk_base *base, int fd, uint64_t offset, uint64_t size)
+int vk_base_take(struct vk_base *base, int fd, uint64_t offset, uint64_t size)
 {
     uint8_t bytes[65536];
     while (size) {
@@ -332,8 +332,9 @@ static int base_fill(struct vk_history *h, uint32_t index, uint64_t offset, uint
     if (!base->is_on_disk || vk_base_path(h, index, path, sizeof(path)) ||
         wd_regular_try(AT_FDCWD, path, WD_LINKS_REFUSE, &fd, &st))
         return -ENODATA;
-    int err = is_same(h, base, path, &st) && agrees(base, fd) ? fill_from(base, fd, offset, size)
-                                                              : -ENODATA;
+    int err = is_same(h, base, path, &st) && vk_content_agrees(&base->content, fd)
+                  ? vk_base_take(base, fd, offset, size)
+                  : -ENODATA;
     close(fd);
     return err;
 }

@@ -75,9 +75,10 @@ static int64_t read_part(struct vk_run *run, uint32_t inode, uint64_t offset, ui
     part = part < row->base_size - offset ? part : row->base_size - offset;
     const struct vk_base *base = vk_base_at(run->h, row->base);
     uint64_t has = vk_content_run(&base->content, offset, part, &known);
-    if (!known && !row->has_size && vk_is_own(run->k, row))
+    bool is_lost = !known && (!row->has_size || vk_base_fill(run->h, row->base, offset, has));
+    if (is_lost && vk_is_own(run->k, row))
         return vk_unknown_own(run, "what the file holds besides what was written is not known");
-    if (!known && (!row->has_size || vk_base_fill(run->h, row->base, offset, has)))
+    if (is_lost)
         return vk_unknown(run, "bytes %llu to %llu of the file are not known",
                           (unsigned long long)offset, (unsigned long long)(offset + has));
     vk_content_get(&base->content, offset, bytes, has);
@@ -89,6 +90,8 @@ int64_t vk_file_read(struct vk_run *run, uint32_t inode, uint64_t offset, uint8_
 {
     uint64_t done = 0;
     vk_inode_ask(run->k, inode);
+    if (vk_inode(run->k, inode)->is_untouched)
+        vk_inode_edit(run->k, inode)->is_untouched = false;
     const struct vk_inode *row = vk_inode(run->k, inode);
     if (row->has_size)
         size = offset >= row->size ? 0 : size < row->size - offset ? size : row->size - offset;
@@ -156,6 +159,7 @@ int64_t vk_file_write(struct vk_run *run, uint32_t inode, uint64_t offset, const
     if (err)
         return err;
     vk_inode_changed(run->k, row);
+    row->has_unseen |= row->appended && !row->has_size;
     if (vk_content_put(&row->content, offset, bytes, size))
         return VK_NOMEM;
     if (row->has_size && row->base_size > row->size)
@@ -176,6 +180,7 @@ int64_t vk_file_resize(struct vk_run *run, uint32_t inode, uint64_t size)
     int64_t err = grow_check(run, row->has_size ? row->size : size, size);
     if (err)
         return err;
+    row->has_unseen |= !row->has_size && row->appended;
     if (vk_content_cut(&row->content, size))
         return VK_NOMEM;
     if (row->base_size > size)
@@ -457,6 +462,20 @@ static void learn_end(struct vk_run *run, struct vk_base *base, const struct vk_
     }
 }
 
+/* Bytes that were read are what the file held before, but for those that the run had written. */
+static void learn_old(struct vk_base *base, const struct vk_inode *row, uint64_t offset,
+                      const uint8_t *bytes, uint64_t size)
+{
+    bool is_lost = (row->appended && !row->has_size) || row->has_unseen;
+    uint64_t end = row->base_size < offset + size ? row->base_size : offset + size, part;
+    for (uint64_t at = offset; at < end && !is_lost; at += part) {
+        bool is_own;
+        part = vk_content_run(&row->content, at, end - at, &is_own);
+        if (!is_own)
+            vk_content_add(&base->content, at, bytes + (at - offset), part);
+    }
+}
+
 static void learn_bytes(struct vk_run *run, const struct vk_open *open, struct transfer *t,
                         uint64_t offset, uint64_t count)
 {
@@ -471,7 +490,7 @@ static void learn_bytes(struct vk_run *run, const struct vk_open *open, struct t
     }
     struct vk_base *base = vk_base_at(run->h, row->base);
     if (run->learns)
-        vk_content_add(&base->content, offset, t->bytes, done);
+        learn_old(base, row, offset, t->bytes, done);
     learn_end(run, base, open, t, offset, count);
 }
 
@@ -647,6 +666,18 @@ int64_t vk_call_pwritev(struct vk_run *run)
     return write_any(run, true, true);
 }
 
+/* A recorded write of which it is not known where the bytes went: to the end, or just somewhere. */
+static void written_somewhere(struct vk_kernel *k, const struct vk_open *open, uint64_t size)
+{
+    struct vk_inode *row = vk_inode_edit(k, open->inode);
+    if (!row)
+        return;
+    row->appended += size;
+    row->has_unseen |= !(open->flags & O_APPEND);
+    row->is_untouched = false;
+    vk_inode_changed(k, row);
+}
+
 /* A write that did something else than the model says: as many bytes as it wrote. */
 static void adopt_write(struct vk_run *run, bool is_vector, bool has_at)
 {
@@ -660,7 +691,7 @@ static void adopt_write(struct vk_run *run, bool is_vector, bool has_at)
             t.size = (uint64_t)run->told->result;
         if (open->kind == VK_OPEN_FILE && !transfer_room(&t) && !transfer_get(&t) &&
             write_inode(run, index, &t) < 0 && open->inode != VK_NONE)
-            vk_inode_changed(run->k, vk_inode_edit(run->k, open->inode)); /* where, is not known */
+            written_somewhere(run->k, open, t.size);
         moved(run, index, &t, (int64_t)t.size);
     }
     transfer_fini(&t);
@@ -751,11 +782,16 @@ void vk_adopt_lseek(struct vk_run *run)
     if (run->a[2] != SEEK_END || row->inode == VK_NONE)
         return;
     const struct vk_inode *inode = vk_inode(run->k, row->inode);
-    if (inode->base == VK_NONE || inode->is_written || !run->learns)
+    int64_t size = run->told->result - (int64_t)run->a[1];
+    if (inode->base == VK_NONE || !run->learns)
         return;
+    if (inode->is_written) {
+        vk_size_learn(run->k, row->inode, (uint64_t)size);
+        return;
+    }
     struct vk_base *base = vk_base_at(run->h, inode->base);
     base->has_size = true;
-    base->st.st_size = (off_t)(run->told->result - (int64_t)run->a[1]);
+    base->st.st_size = (off_t)size;
 }
 
 static int64_t truncate_inode(struct vk_run *run, uint32_t inode)

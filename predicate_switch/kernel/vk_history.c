@@ -1053,10 +1053,7 @@ int vk_history_finish(struct vk_history *h, uint64_t when)
     if (err)
         return err;
     h->end_when = when;
-    h->is_finished = true;
-    vk_kernel_free(h->kernel);
-    h->kernel = NULL;
-    return 0;
+    return vk_made_settle(h);
 }
 
 void vk_history_differences(const struct vk_history *h,

@@ -521,7 +521,7 @@ int vk_kernel_live(struct vk_kernel *k, uint64_t when, uint32_t task, struct vk_
         return -EINVAL;
     k->s.live_from = when;
     k->s.now = when ? when - 1 : 0;
-    k->s.mapped_at_start = k->s.mapped;
+    k->s.reachable_at_start = vk_maps_reachable(k);
     k->s.running = task;
     const struct vk_history *h = k->history;
     while (k->s.schedule < h->turn_count && h->turns[k->s.schedule].when < when)

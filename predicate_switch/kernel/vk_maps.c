@@ -259,6 +259,7 @@ struct mmap_args {
     uint32_t open;
     uint32_t inode;
     bool is_shared;
+    bool may_write; /* to the file: now, or by mprotect() */
 };
 
 static int64_t mmap_file(struct vk_run *run, struct mmap_args *m)
@@ -271,6 +272,7 @@ static int64_t mmap_file(struct vk_run *run, struct mmap_args *m)
         return open->kind == VK_OPEN_OUTSIDE ? vk_unknown(run, "of what is outside") : -ENODEV;
     if (access == O_WRONLY || (m->is_shared && m->prot & PROT_WRITE && access != O_RDWR))
         return -EACCES;
+    m->may_write = m->is_shared && access == O_RDWR;
     const struct vk_inode *inode = vk_inode(run->k, open->inode);
     if (S_ISDIR(inode->mode))
         return -ENODEV;
@@ -284,8 +286,8 @@ static int64_t mmap_file(struct vk_run *run, struct mmap_args *m)
 static int64_t mmap_check(struct vk_run *run, struct mmap_args *m)
 {
     uint64_t kind = run->a[3] & MAP_TYPE;
-    *m = (struct mmap_args){run->a[0], run->a[1], run->a[2], run->a[3],
-                            run->a[5], VK_NONE,   VK_NONE,   false};
+    *m = (struct mmap_args){run->a[0], run->a[1], run->a[2], run->a[3], run->a[5],
+                            VK_NONE,   VK_NONE,   false,     false};
     m->is_shared = kind != MAP_PRIVATE;
     if (!m->size || !wd_page_is_start(m->offset) ||
         (kind != MAP_PRIVATE && kind != MAP_SHARED && kind != MAP_SHARED_VALIDATE))
@@ -305,17 +307,32 @@ static int64_t mmap_check(struct vk_run *run, struct mmap_args *m)
     return 0;
 }
 
-static int64_t memory_check(struct vk_run *run, uint64_t more)
+uint64_t vk_maps_reachable(const struct vk_kernel *k)
 {
-    struct vk_kernel *k = run->k;
-    uint64_t most = run->h->start.limits.memory_bytes;
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; map_at(k, i); i++)
+        bytes += map_at(k, i)->prot ? map_at(k, i)->end - map_at(k, i)->start : 0;
+    return bytes;
+}
+
+/* A reservation costs nothing, so only what may be accessed counts. */
+static int64_t reach_check(struct vk_run *run, uint64_t more)
+{
+    const struct vk_kernel *k = run->k;
+    uint64_t most = run->h->start.limits.memory_bytes, before = k->s.reachable_at_start;
+    uint64_t now = vk_is_live(k) ? vk_maps_reachable(k) + more : 0;
+    if (now <= before || now - before <= most)
+        return 0;
+    return vk_unknown(run, "the limit of %llu bytes of memory is reached",
+                      (unsigned long long)most);
+}
+
+static int64_t memory_check(struct vk_run *run, uint64_t more, uint64_t prot)
+{
+    const struct vk_kernel *k = run->k;
     if (k->s.limits_known & 1u << RLIMIT_AS && k->s.mapped + more > k->s.limit_cur[RLIMIT_AS])
         return -ENOMEM;
-    if (vk_is_live(k) && k->s.mapped + more > k->s.mapped_at_start &&
-        k->s.mapped + more - k->s.mapped_at_start > most)
-        return vk_unknown(run, "the limit of %llu bytes of memory is reached",
-                          (unsigned long long)most);
-    return 0;
+    return prot ? reach_check(run, more) : 0;
 }
 
 static int64_t mmap_place(struct vk_run *run, const struct mmap_args *m, uint64_t *address)
@@ -387,6 +404,8 @@ static int64_t mmap_do(struct vk_run *run, const struct mmap_args *m, uint64_t a
                          .inode = m->inode,
                          .offset = m->offset,
                          .name = name_of(k, m->inode)};
+    if (m->inode != VK_NONE)
+        vk_inode_show(k, m->inode, m->may_write);
     struct vk_op *made = vk_op_add(k, VK_OP_MAP, address, m->size);
     if (!made || vk_maps_cut(k, map.start, map.end) || vk_maps_add(k, &map))
         return VK_NOMEM;
@@ -407,7 +426,7 @@ int64_t vk_call_mmap(struct vk_run *run)
     if (!err)
         err = mmap_place(run, &m, &address);
     if (!err)
-        err = memory_check(run, m.size);
+        err = memory_check(run, m.size, (uint64_t)m.prot & RIGHTS);
     return err ? err : mmap_do(run, &m, address);
 }
 
@@ -464,14 +483,26 @@ uint64_t vk_maps_area(struct vk_kernel *k, uint64_t bytes)
     return at;
 }
 
+/* Ops for what is mapped in [start, end), which may be most of the address space: what is between
+ * is nobody's. */
+static int unmap(struct vk_kernel *k, uint64_t start, uint64_t end)
+{
+    for (uint64_t i = vk_maps_first(k, start); map_at(k, i) && map_at(k, i)->start < end; i++) {
+        const struct vk_map *map = map_at(k, i);
+        uint64_t from = map->start > start ? map->start : start;
+        uint64_t to = map->end < end ? map->end : end;
+        if (!vk_op_add(k, VK_OP_UNMAP, from, to - from))
+            return -ENOMEM;
+    }
+    return vk_maps_cut(k, start, end);
+}
+
 int64_t vk_call_munmap(struct vk_run *run)
 {
     uint64_t start = run->a[0], size = wd_page_up(run->a[1]);
     if (!wd_page_is_start(start) || start > TASK_END || run->a[1] > TASK_END - start || !size)
         return -EINVAL;
-    if (!vk_op_add(run->k, VK_OP_UNMAP, start, size) || vk_maps_cut(run->k, start, start + size))
-        return VK_NOMEM;
-    return 0;
+    return unmap(run->k, start, start + size) ? VK_NOMEM : 0;
 }
 
 /* ---- protection ---- */
@@ -513,6 +544,18 @@ static int protect(struct vk_run *run, uint64_t start, uint64_t end, uint32_t pr
     return 0;
 }
 
+/* How many bytes of the range could not be accessed at all. */
+static uint64_t opened(const struct vk_kernel *k, uint64_t start, uint64_t end)
+{
+    uint64_t bytes = 0;
+    for (uint64_t i = vk_maps_first(k, start); map_at(k, i) && map_at(k, i)->start < end; i++) {
+        const struct vk_map *map = map_at(k, i);
+        uint64_t from = map->start > start ? map->start : start;
+        bytes += map->prot ? 0 : (map->end < end ? map->end : end) - from;
+    }
+    return bytes;
+}
+
 int64_t vk_call_mprotect(struct vk_run *run)
 {
     uint64_t start = run->a[0], size = wd_page_up(run->a[1]), prot = run->a[2];
@@ -533,6 +576,9 @@ int64_t vk_call_mprotect(struct vk_run *run)
     if (prot & ~(uint64_t)RIGHTS)
         return -EINVAL;
     uint64_t until = mapped_until(run->k, start, start + size);
+    int64_t err = prot ? reach_check(run, opened(run->k, start, until)) : 0;
+    if (err)
+        return err;
     if (protect(run, start, until, (uint32_t)prot))
         return VK_NOMEM;
     return until == start + size ? 0 : -ENOMEM;
@@ -559,7 +605,7 @@ int64_t vk_call_brk(struct vk_run *run)
     } else if (end > old) {
         if (end > TASK_END || !is_free(k, old, end - old))
             return (int64_t)k->s.brk;
-        int64_t err = memory_check(run, end - old);
+        int64_t err = memory_check(run, end - old, PROT_READ);
         if (err)
             return err == -ENOMEM ? (int64_t)k->s.brk : err;
         struct vk_map map = {.start = old,
@@ -691,7 +737,7 @@ int64_t vk_call_mremap(struct vk_run *run)
         return (int64_t)m.from;
     if (!stays && m.to_size < m.size)
         return move_shrink(run, &m);
-    err = memory_check(run, m.to_size - m.size);
+    err = memory_check(run, m.to_size - m.size, m.map.prot);
     if (err)
         return err;
     uint64_t end = m.from + m.size;
@@ -847,7 +893,7 @@ int64_t vk_maps_grow_stack(struct vk_run *run, uint64_t address)
     if (map->end - start > most ||
         (below && start - below->end < STACK_GAP && below->prot & RIGHTS))
         return -EFAULT;
-    int64_t err = memory_check(run, map->start - start);
+    int64_t err = memory_check(run, map->start - start, map->prot);
     if (err)
         return err;
     struct vk_op *op = vk_op_add(k, VK_OP_MAP, start, map->start - start);

@@ -111,15 +111,19 @@ int64_t vk_call_openat(struct vk_run *run)
     return open_at(run, (int)run->a[0], run->a[1], (uint32_t)run->a[2], (uint32_t)run->a[3]);
 }
 
-/* A recorded open with O_CREAT, of which it was not known whether there was a file. */
-static void note_made(struct vk_run *run, uint32_t inode)
+/* A recorded open with O_CREAT, of which it was not known whether there was a file. `is_cut`: it
+ * has just made it empty. */
+static void note_made(struct vk_run *run, uint32_t inode, bool is_cut)
 {
     const struct vk_inode *row = inode == VK_NONE ? NULL : vk_inode(run->k, inode);
     if (!row || row->base == VK_NONE)
         return;
     if (run->learns && !vk_base_at(run->h, row->base)->has_stat)
         vk_base_at(run->h, row->base)->may_be_made = true;
-    vk_inode_edit(run->k, inode)->is_opened = true;
+    bool is_first = !row->is_opened && (!row->is_written || is_cut);
+    struct vk_inode *made = vk_inode_edit(run->k, inode);
+    made->is_opened = true;
+    made->is_untouched = is_first;
 }
 
 /* A recorded open that the model did not foresee: what it found was there. */
@@ -136,14 +140,15 @@ static void adopt_open_at(struct vk_run *run, int at, uint64_t path, uint32_t fl
     bool is_new = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
     vk_learn_path(run, at, path, follows, !is_new);
     int64_t err = vk_walk(run, at, path, follows ? VK_WALK_FOLLOW : 0, &where);
-    if (!err && flags & O_CREAT)
-        note_made(run, where.inode);
     if (!err && where.inode == VK_NONE)
         err = open_create(run, &where, mode, &where.inode);
     if (err)
         return;
+    bool is_cut = flags & O_TRUNC && !vk_inode(run->k, where.inode)->is_written;
     if (flags & O_TRUNC)
         vk_file_resize(run, where.inode, 0);
+    if (flags & O_CREAT)
+        note_made(run, where.inode, is_cut);
     vk_fd_close(run->k, (uint64_t)told);
     int64_t fd = open_make(run, where.inode, flags);
     if (fd >= 0 && fd != told && vk_open_of(run->k, (uint64_t)fd, &inode)) {

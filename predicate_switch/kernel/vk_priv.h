@@ -36,6 +36,9 @@
 
 /* ---- the file system as it was when the run began: the history's ---- */
 
+/* Of a file that an open with O_CREAT may have made: whether it did. */
+enum vk_birth { VK_BIRTH_UNKNOWN, VK_BIRTH_BEFORE, VK_BIRTH_IN_RUN };
+
 enum vk_presence { VK_PRESENCE_UNKNOWN, VK_PRESENCE_ABSENT, VK_PRESENCE_THERE };
 
 struct vk_base {
@@ -43,14 +46,20 @@ struct vk_base {
     char *name;
     enum vk_presence presence;
     bool has_asked_disk,
-        is_on_disk;    /* the disk has it, unchanged (of directories: entries may have) */
-    bool is_stat_told; /* the recording said it, not the disk */
-    bool has_stat;     /* `st` is what it was, but for st_size of one that was not told */
+        is_on_disk;       /* the disk has it, unchanged (of directories: entries may have) */
+    bool is_stat_told;    /* the recording said it, not the disk */
+    bool is_absence_told; /* likewise */
+    bool is_way;   /* not there but for what lies behind it: a file that only the recorder has */
+    bool has_stat; /* `st` is what it was, but for st_size of one that was not told */
     bool has_identity; /* `st` has its mode, owner, links and numbers */
     bool has_size, has_list, is_list_same;
     bool is_changed;  /* by the recorded run, at some time */
     bool may_be_made; /* by an open with O_CREAT: that does not tell whether it was there before */
-    bool is_asked;    /* since `asked` a recorded call knows of its bytes, or of their number */
+    enum vk_birth birth;
+    bool has_size_before; /* how long it was follows from how long it was later: */
+    uint64_t size_before;
+    bool is_size_found; /* ... on the disk */
+    bool is_asked;      /* since `asked` a recorded call knows of its bytes, or of their number */
     uint64_t asked;
     uint32_t format; /* S_IFMT bits; 0: not known */
     struct stat st;
@@ -106,6 +115,9 @@ struct vk_inode {
     bool is_new, is_written, is_live; /* live: /proc and the like, whose contents change */
     bool is_relabelled;               /* its mode, owner or links were changed, too */
     bool is_opened;                   /* with O_CREAT: it is there */
+    bool is_untouched;                /* since that, in a recorded run: neither written nor read */
+    bool has_unseen;                  /* what was written to it is not all known */
+    uint64_t appended;                /* bytes, at an end that was not known */
     uint64_t size, base_size;         /* bytes from base_size on are not the base's any more */
     struct timespec atime, mtime, ctime;
     bool has_times;
@@ -226,8 +238,8 @@ struct vk_scalars {
     uint32_t umask, cwd, root;
     bool knows_umask;
     uint64_t brk, brk_start, mmap_base;
-    uint64_t mapped_at_start, mapped; /* bytes */
-    uint64_t now, idle_ns;            /* last time seen; nanoseconds in which all waited */
+    uint64_t reachable_at_start, mapped; /* bytes */
+    uint64_t now, idle_ns;               /* last time seen; nanoseconds in which all waited */
     uint32_t running;
     uint64_t wait_count, slice_end, stamp;
     uint64_t live_from; /* VK_NEVER: not live */
@@ -479,6 +491,22 @@ int vk_base_list(struct vk_history *h, uint32_t index);
 int vk_base_path(const struct vk_history *h, uint32_t base, char *out, size_t room);
 void vk_bases_free(struct vk_history *h);
 bool vk_path_is_live(const char *path);
+int64_t vk_time_ns(const struct timespec *time);
+/* Whether the bytes that are known are those of the open file. */
+bool vk_content_agrees(const struct vk_table *content, int fd);
+/* Takes bytes that are not known from it. 0, -ENODATA, -ENOMEM. */
+int vk_base_take(struct vk_base *base, int fd, uint64_t offset, uint64_t size);
+
+/* ---- vk_made.c: what was changed before anybody asked about it ---- */
+/* A recorded stat of a file (base `index`) that an open with O_CREAT gave, and that nobody has
+ * touched since. */
+void vk_birth_learn(struct vk_history *h, uint32_t index, const struct stat *st);
+/* It is mapped: read, and perhaps written. */
+void vk_inode_show(struct vk_kernel *k, uint32_t inode, bool may_write);
+/* The recorded run is told how long a file is now that it has changed. */
+void vk_size_learn(struct vk_kernel *k, uint32_t inode, uint64_t size);
+/* All has been told: finishes the history. -ENOMEM. */
+int vk_made_settle(struct vk_history *h);
 
 /* ---- vk_tree.c: names, inodes, paths ---- */
 struct vk_where {
@@ -561,6 +589,7 @@ uint64_t vk_maps_area(struct vk_kernel *k, uint64_t bytes);
 int vk_maps_told(struct vk_kernel *k, const struct vk_told_space *space);
 int64_t vk_maps_grow_stack(struct vk_run *run, uint64_t address);
 void vk_maps_start(struct vk_kernel *k);
+uint64_t vk_maps_reachable(const struct vk_kernel *k); /* bytes that may be accessed at all */
 
 /* ---- vk_clocks.c ---- */
 uint64_t vk_ns(const struct vk_kernel *k); /* virtual nanoseconds: executed and waited */

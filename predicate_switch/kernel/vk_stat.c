@@ -175,8 +175,11 @@ static void learn_stat(struct vk_run *run, uint32_t inode, const struct stat *st
     base->format = st->st_mode & S_IFMT;
     if (row->is_live)
         return;
+    if (row->is_untouched)
+        vk_birth_learn(run->h, row->base, st);
     if (row->is_written) {
         learn_identity(base, row, st);
+        vk_size_learn(run->k, inode, (uint64_t)st->st_size);
         return;
     }
     if (!base->has_stat) {

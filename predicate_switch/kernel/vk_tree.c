@@ -98,6 +98,7 @@ void vk_times_touch(struct vk_kernel *k, struct vk_inode *inode, bool modified)
     if (!inode)
         return;
     vk_inode_changed(k, inode);
+    inode->is_untouched = false;
     inode->ctime = time;
     if (modified)
         inode->mtime = time;
@@ -231,9 +232,30 @@ int vk_name_set(struct vk_kernel *k, uint32_t directory, const char *name, uint3
     return err;
 }
 
-/* What the run knows of a name: an inode, or VK_NONE. VK_UNKNOWN with a reason. */
+/* What a walk takes for granted of the directories on its way. */
+enum granted {
+    GRANTED_NOTHING,
+    GRANTED_UNKNOWN, /* that there is one where that is not known */
+    GRANTED_ALL,     /* and where the disk says no: the recording came by there */
+};
+
+/* The recording says that there is something, behind a name or of it. What it was told itself
+ * before stands. */
+static void presence_learn(struct vk_base *base, enum granted granted)
+{
+    bool is_unknown = base->presence == VK_PRESENCE_UNKNOWN;
+    base->is_way =
+        base->presence == VK_PRESENCE_ABSENT && granted == GRANTED_ALL && !base->is_absence_told;
+    if (!is_unknown && !base->is_way)
+        return;
+    base->presence = VK_PRESENCE_THERE;
+    base->format = S_IFDIR;
+}
+
+/* What the run knows of a name: an inode, or VK_NONE. VK_UNKNOWN with a reason. `granted` is about
+ * a directory, of one that is the last part of a path nothing is. */
 static int64_t name_lookup(struct vk_run *run, uint32_t directory, const char *name, size_t bytes,
-                           bool assumes, uint32_t *inode)
+                           enum granted granted, bool is_last, uint32_t *inode)
 {
     struct vk_kernel *k = run->k;
     const struct vk_name *row = name_find(k, directory, name, bytes);
@@ -250,13 +272,11 @@ static int64_t name_lookup(struct vk_run *run, uint32_t directory, const char *n
         return VK_NOMEM;
     struct vk_base *base = vk_base_at(k->history, child);
     vk_base_ask(k->history, child);
-    if (base->presence == VK_PRESENCE_UNKNOWN && assumes && run->learns) {
-        base->presence = VK_PRESENCE_THERE;
-        base->format = S_IFDIR;
-    }
-    if (base->presence == VK_PRESENCE_ABSENT)
+    if (granted && run->learns && !is_last && !base->is_way)
+        presence_learn(base, granted);
+    if (base->presence == VK_PRESENCE_ABSENT || (base->is_way && is_last))
         return 0;
-    if (base->presence == VK_PRESENCE_UNKNOWN && !assumes)
+    if (base->presence == VK_PRESENCE_UNKNOWN && (!granted || is_last))
         return vk_unknown(run, "whether there was a file \"%.*s\" is not known", (int)bytes, name);
     *inode = vk_inode_of_base(k, child);
     return *inode == VK_NONE ? VK_NOMEM : 0;
@@ -291,7 +311,7 @@ struct walk {
     struct vk_run *run;
     struct vk_where *where;
     unsigned how;
-    bool assumes;
+    enum granted granted;
     uint32_t at;
     int links;
     char *rest; /* in where->text */
@@ -365,7 +385,7 @@ static int64_t walk_part(struct walk *walk)
     uint32_t inode;
     if (is_last && walk->how & VK_WALK_CREATE && where->is_slashed)
         return -EISDIR;
-    int64_t err = name_lookup(walk->run, walk->at, name, bytes, walk->assumes && !is_last, &inode);
+    int64_t err = name_lookup(walk->run, walk->at, name, bytes, walk->granted, is_last, &inode);
     if (is_last) {
         where->directory = walk->at;
         where->inode = inode;
@@ -418,10 +438,10 @@ static int64_t walk_start(struct vk_run *run, int at, const char *path, uint32_t
     return 0;
 }
 
-static int64_t walk_path(struct vk_run *run, int at, const char *path, unsigned how, bool assumes,
-                         struct vk_where *where)
+static int64_t walk_path(struct vk_run *run, int at, const char *path, unsigned how,
+                         enum granted granted, struct vk_where *where)
 {
-    struct walk walk = {run, where, how, assumes, 0, 0, where->text};
+    struct walk walk = {run, where, how, granted, 0, 0, where->text};
     size_t bytes = strlen(path);
     where->directory = where->inode = VK_NONE;
     where->name = "";
@@ -448,7 +468,7 @@ static bool is_perhaps_made(const struct vk_run *run, uint32_t inode)
 int64_t vk_walk_text(struct vk_run *run, int at, const char *path, unsigned how,
                      struct vk_where *where)
 {
-    int64_t err = walk_path(run, at, path, how, false, where);
+    int64_t err = walk_path(run, at, path, how, GRANTED_NOTHING, where);
     bool is_found = !err && where->inode != VK_NONE && !(how & VK_WALK_CREATE);
     return is_found && is_perhaps_made(run, where->inode)
                ? vk_unknown_own(run, "whether there was such a file before is not known")
@@ -470,7 +490,8 @@ void vk_learn_path(struct vk_run *run, int at, uint64_t path, bool follows, bool
     struct vk_where where;
     if (vk_get_string(run, path, text, sizeof(text)) < 0)
         return;
-    walk_path(run, at, text, follows ? VK_WALK_FOLLOW : 0, true, &where);
+    walk_path(run, at, text, follows ? VK_WALK_FOLLOW : 0, is_there ? GRANTED_ALL : GRANTED_UNKNOWN,
+              &where);
     const struct vk_kernel *k = run->k;
     if (where.directory >= vk_count(&k->inodes) || !*where.name || where.inode != VK_NONE ||
         strchr(where.name, '/'))
@@ -479,9 +500,16 @@ void vk_learn_path(struct vk_run *run, int at, uint64_t path, bool follows, bool
     if (dir->base == VK_NONE || name_find(k, where.directory, where.name, strlen(where.name)))
         return;
     uint32_t child = vk_base_child(k->history, dir->base, where.name, strlen(where.name));
-    if (child != VK_NONE && vk_base_at(k->history, child)->presence == VK_PRESENCE_UNKNOWN &&
-        run->learns)
-        vk_base_at(k->history, child)->presence = is_there ? VK_PRESENCE_THERE : VK_PRESENCE_ABSENT;
+    if (child == VK_NONE || !run->learns)
+        return;
+    struct vk_base *base = vk_base_at(k->history, child);
+    bool is_disks = base->presence == VK_PRESENCE_ABSENT && !base->is_absence_told;
+    if (is_there && (base->presence == VK_PRESENCE_UNKNOWN || is_disks)) {
+        base->presence = VK_PRESENCE_THERE;
+    } else if (!is_there && base->presence != VK_PRESENCE_THERE) {
+        base->presence = VK_PRESENCE_ABSENT;
+        base->is_absence_told = true;
+    }
 }
 
 static bool name_of(const struct vk_kernel *k, uint32_t inode, uint32_t *directory,

@@ -291,7 +291,8 @@ static int session_open(struct wetdbg *wet, struct psw_session **out)
 {
     const struct wetdbg_info *info = wetdbg_get_info(wet);
     struct psw_surroundings where = {.cwd = info->recorded_in,
-                                     .disk_before_ns = info->recorded_at_ns};
+                                     .disk_before_ns = info->recorded_at_ns,
+                                     .disk_until_ns = info->recorded_until_ns};
     return psw_session_open(wet, &where, out);
 }
 
