@@ -298,16 +298,11 @@ static int answer_append(struct psw_live *live, const struct vk_outcome *outcome
 /* The processor's own words on a fault. */
 static void fault_describe(const struct rep_met *met, struct psw_interrupted *interrupted)
 {
-    static const uint8_t trapnos[] = {
-        [SIGSEGV] = 14, [SIGBUS] = 14, [SIGFPE] = 0, [SIGILL] = 6, [SIGTRAP] = 3};
-    size_t number = met->signo > 0 ? (size_t)met->signo : 0;
-    interrupted->trapno = number < sizeof(trapnos) ? trapnos[number] : 0;
-    if (interrupted->trapno == 14 && met->code == 0x80 /* SI_KERNEL */) {
-        interrupted->trapno = 13;
+    interrupted->trapno = met->trapno;
+    if (met->trapno != 14)
         return;
-    }
     interrupted->address = met->address;
-    interrupted->err = interrupted->trapno == 14 ? 4 | (met->code == SEGV_ACCERR) : 0;
+    interrupted->err = 4 | (met->code == SEGV_ACCERR);
 }
 
 /* Enters a handler, at whose first instruction the task then is. */

@@ -214,6 +214,8 @@ int rep_on_diverged(struct rep_engine *engine)
     const char *reason;
     char text[128];
     uint64_t rip = engine->host.turn.rip;
+    if (rep_is_own_step(&engine->host.turn) && engine->host.turn.args[0] == AGT_DIV_INTERNAL)
+        return rep_refuse_own_step(engine);
     if (!lacks_instruction(engine))
         return diverged(engine);
     return wetdbg_fail(

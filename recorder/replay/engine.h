@@ -61,6 +61,7 @@ struct rep_met {
     int signo;            /* EVQ_FAULT: what it raised */
     int64_t code;
     uint64_t address;
+    uint32_t trapno; /* the processor's number of it */
 };
 
 /*

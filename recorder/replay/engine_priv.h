@@ -91,6 +91,10 @@ bool rep_is_canonical(uint64_t address);
 void rep_answer_fetch_fault(struct rep_turn *turn, const struct dbi_fetch_fault *fault);
 int rep_answer_wild_branch(struct rep_engine *engine);
 int rep_on_fault(struct rep_engine *engine);
+/* Whether a trap in the mailbox is one that the program has asked for after each instruction, and
+ * what is said then. */
+bool rep_is_own_step(const struct rep_turn *turn);
+int rep_refuse_own_step(const struct rep_engine *engine);
 int rep_on_fault_rep(struct rep_engine *engine);
 int rep_on_fault_record(struct rep_engine *engine);
 

@@ -8,11 +8,18 @@
 #include "recorder/replay/engine_priv.h"
 #include <wetdbg/errors.h>
 
+#define TRAP_DEBUG      1 /* the processor's numbers */
+#define TRAP_BREAKPOINT 3
+#define TRAP_PROTECTION 13
+#define TRAP_PAGE       14
+#define FLAG_TF         0x100u
+
 void rep_answer_fetch_fault(struct rep_turn *turn, const struct dbi_fetch_fault *fault)
 {
     turn->fault.signo = SIGSEGV;
     turn->fault.code = fault->reason == 1 ? SEGV_MAPERR : SEGV_ACCERR;
     turn->fault.address = fault->address;
+    turn->fault.trapno = TRAP_PAGE;
     turn->args[0] = 0;
 }
 
@@ -122,6 +129,7 @@ int rep_answer_wild_branch(struct rep_engine *engine)
     turn->fault.signo = SIGSEGV;
     turn->fault.code = 0x80; /* SI_KERNEL */
     turn->fault.address = 0;
+    turn->fault.trapno = TRAP_PROTECTION;
     return branch_undo(engine);
 }
 
@@ -264,12 +272,29 @@ static int scatter_refuse(const struct rep_engine *engine, const struct dbi_faul
         (unsigned long long)fault->pc);
 }
 
+/* Translated code has instructions of ours between the program's, and more of them than it has: the
+ * trap flag would be about those. int1 is the same trap, without the flag. */
+bool rep_is_own_step(const struct rep_turn *turn)
+{
+    return turn->fault.trapno == TRAP_DEBUG && turn->fault.rflags & FLAG_TF;
+}
+
+int rep_refuse_own_step(const struct rep_engine *engine)
+{
+    return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                       "the program has set the trap flag (TF) after instruction %llu, and that it "
+                       "steps through itself is not modelled",
+                       (unsigned long long)rep_engine_time(engine));
+}
+
 int rep_on_fault(struct rep_engine *engine)
 {
     struct rep_turn *turn = &engine->host.turn;
     struct dbi_fault fault;
     uint64_t ring_more, granule = rep_wall_granule(&engine->host, &turn->fault);
-    bool after = turn->fault.trapno == 3 || turn->fault.trapno == 1; /* int3, int1 */
+    bool after = turn->fault.trapno == TRAP_BREAKPOINT || turn->fault.trapno == TRAP_DEBUG;
+    if (rep_is_own_step(turn))
+        return rep_refuse_own_step(engine);
     if (dbi_fault_find(engine->dbi, turn->fault.rip, after, &fault))
         return wetdbg_fail(-WETDBG_ERR_MACHINE,
                            "translated code faulted at %#llx (signal %llu, address %#llx) where no "

@@ -78,6 +78,7 @@ static int met_now(const struct rep_engine *engine, struct rep_met *out)
         met.signo = (int)turn->fault.signo;
         met.code = (int64_t)turn->fault.code;
         met.address = turn->fault.address;
+        met.trapno = (uint32_t)turn->fault.trapno;
     }
     *out = met;
     return 0;

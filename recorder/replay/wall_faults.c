@@ -135,6 +135,7 @@ int rep_wall_fault(struct rep_engine *engine, const struct dbi_fault *at, uint64
     fault->signo = is_wild && is_stack ? SIGBUS : SIGSEGV;
     fault->code = is_wild ? SI_KERNEL : SEGV_MAPERR;
     fault->address = is_wild ? 0 : address;
+    fault->trapno = !is_wild ? 14 : is_stack ? 12 : 13; /* page, stack, general protection */
     fault_settle(engine, at->pc, operand->size_bytes);
     return 0;
 }

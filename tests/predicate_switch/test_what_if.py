@@ -11,10 +11,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import e2e  # noqa: E402
 
 MARKS = {}
-for name in ("turncoat.c", "turns.c", "reaches.c"):
+for name in ("turncoat.c", "turns.c", "reaches.c", "strange.c"):
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "guests", name)) as source:
         for number, text in enumerate(source, 1):
-            for mark in ("ORDER", "TURN", "SUM", "BEGIN"):
+            for mark in ("ORDER", "TURN", "SUM", "BEGIN", "STRANGE"):
                 if f"/* {mark} */" in text:
                     MARKS[mark] = f"{name}:{number}"
 
@@ -132,6 +132,24 @@ def check_wall(bench):
                         f"{how} at {base:#x}: {answer}", run)
 
 
+# What is not modelled, and how that is said.
+REFUSED = {4: "trap flag"}
+
+
+def check_strange(bench):
+    """What programs seldom do ends as it does natively, or is said to be unknown."""
+    program = f"{bench.build}/tests/predicate_switch/switch_strange"
+    trace = bench.record("strange", program)
+    for order in range(1, 7):
+        native = bench.run(program, str(order))
+        answer = ask(bench, trace, f"what-if order={order}@{MARKS['STRANGE']} --output 1")
+        if order in REFUSED:
+            fits = answer.get("end") == "unresolved" and REFUSED[order] in answer.get("unresolved", "")
+        else:
+            fits = answer.get("exit") == native.status and answer.get("output") == native.out
+        bench.check(fits, f"strange order {order}: natively {native.status} {native.out!r}, and came {answer}")
+
+
 def test(bench, _):
     kept = bench.path("kept")
     with open(kept, "w") as file:
@@ -143,6 +161,7 @@ def test(bench, _):
     check_killed(bench)
     check_harm(bench, trace, kept)
     check_wall(bench)
+    check_strange(bench)
 
 
 if __name__ == "__main__":
