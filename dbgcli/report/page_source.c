@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The program's own source: how often each line ran, how near it is, and how sure its values are. */
+/* The program's own source: how often each line ran, how near it is, and how sure its values
+ * are. */
 #include <inttypes.h>
 
 #include "dbgcli/report/html.h"

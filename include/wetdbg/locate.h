@@ -59,8 +59,8 @@ struct wetdbg_evidence {
     /* Of passing runs: how many of them executed the line, had it in their slice, and which values
      * of its instructions no passing run made: as struct wetdbg_against has them. */
     uint32_t executed, sliced, values, new_values;
-    /* Of the pieces of the run in which right output was made: in how many it ran (`piece_bits`, from
-     * the first one on), and whether it ran in what was left until the wrong was made. */
+    /* Of the pieces of the run in which right output was made: in how many it ran (`piece_bits`,
+     * from the first one on), and whether it ran in what was left until the wrong was made. */
     uint64_t piece_bits;
     uint32_t pieces;
     bool in_failing_piece;

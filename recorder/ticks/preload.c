@@ -6,9 +6,9 @@
  *
  * Which functions: rr reaches perf_event_open through syscall(), counters through read, ioctl,
  * poll and close, the trace directory through open and write, /proc/PID/maps through fopen, a
- * tracee's memory through pread, and its tracees through ptrace, waitpid and waitid. All pass through unless the executable is rr, the
- * mode variable was set, and, while recording, the process is the one we were loaded into (rr's
- * forked child passes here too on its way to exec).
+ * tracee's memory through pread, and its tracees through ptrace, waitpid and waitid. All pass
+ * through unless the executable is rr, the mode variable was set, and, while recording, the process
+ * is the one we were loaded into (rr's forked child passes here too on its way to exec).
  *
  * A tracee never sees us: environment and descriptors are cleaned before rr looks at them.
  */

@@ -177,8 +177,8 @@ static uint64_t tsc_place(const struct orc *orc)
     return 0;
 }
 
-/* Some machines take no notice of PR_SET_TSC: while the child runs to a recorded rdtsc, a hlt stands
- * in its place, which faults everywhere. */
+/* Some machines take no notice of PR_SET_TSC: while the child runs to a recorded rdtsc, a hlt
+ * stands in its place, which faults everywhere. */
 int orc_resume(struct orc *orc, bool step, struct orc_stop *stop)
 {
     static const uint8_t hlt = 0xf4, first = 0x0f;

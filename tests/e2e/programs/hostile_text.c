@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const text = "QQQQ</script><script>document.title = 'owned'</script><img src=x onerror=alert(1)>";
+static const char *const text =
+    "QQQQ</script><script>document.title = 'owned'</script><img src=x onerror=alert(1)>";
 
-static int length_of(const char *given) /* <svg onload="document.title = 'owned'"> & &lt; &#60; {{story}} */
+static int
+length_of(const char *given) /* <svg onload="document.title = 'owned'"> & &lt; &#60; {{story}} */
 {
     return (int)strlen(given) + 1; /* QQQQ ' " > <!-- the right result is one less */
 }
