@@ -1,92 +1,117 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dbgcli/commands/disassembly.h"
 
-#include <Zydis/Zydis.h>
+#define PACKAGE "wetdbg" /* bfd.h refuses to be included without */
+#include <dis-asm.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dbgcli/commands/att.h"
 #include "dbgcli/eval/value.h"
 #include <wetdbg/errors.h>
 
-static void formatter_init(ZydisFormatter *formatter, bool is_intel)
+/* What libopcodes writes to. */
+struct writer {
+    struct cli_moment *moment; /* whose symbols are shown; NULL: none are */
+    char *text;
+    size_t size;
+};
+
+static int append(struct writer *writer, const char *format, va_list arguments)
 {
-    static const ZydisFormatterProperty unpadded[] = {
-        ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE, ZYDIS_FORMATTER_PROP_ADDR_PADDING_RELATIVE,
-        ZYDIS_FORMATTER_PROP_DISP_PADDING, ZYDIS_FORMATTER_PROP_IMM_PADDING};
-    ZydisFormatterInit(formatter,
-                       is_intel ? ZYDIS_FORMATTER_STYLE_INTEL : ZYDIS_FORMATTER_STYLE_ATT);
-    for (size_t i = 0; i < sizeof(unpadded) / sizeof(*unpadded); i++)
-        ZydisFormatterSetProperty(formatter, unpadded[i], ZYDIS_PADDING_DISABLED);
-    ZydisFormatterSetProperty(formatter, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
-    ZydisFormatterSetProperty(formatter, ZYDIS_FORMATTER_PROP_FORCE_RELATIVE_RIPREL, ZYAN_TRUE);
-    ZydisFormatterSetProperty(formatter, ZYDIS_FORMATTER_PROP_FORCE_SIZE, is_intel);
+    int length = vsnprintf(writer->text, writer->size, format, arguments);
+    size_t kept = length < 0 ? 0 : (size_t)length;
+    if (kept >= writer->size)
+        kept = writer->size - 1;
+    writer->text += kept;
+    writer->size -= kept;
+    return length;
 }
 
-static bool is_branch(const ZydisDecodedOperand *operand)
+static int write_plain(void *stream, const char *format, ...)
 {
-    return operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && operand->imm.is_relative;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = append(stream, format, arguments);
+    va_end(arguments);
+    return length;
 }
 
-static bool is_relative_memory(const ZydisDecodedOperand *operand)
+static int write_styled(void *stream, enum disassembler_style style, const char *format, ...)
 {
-    return operand->type == ZYDIS_OPERAND_TYPE_MEMORY && operand->mem.base == ZYDIS_REGISTER_RIP;
+    va_list arguments;
+    (void)style;
+    va_start(arguments, format);
+    int length = append(stream, format, arguments);
+    va_end(arguments);
+    return length;
 }
 
-/* " <f>" behind a branch, "        # 0x404010 <counter>" behind an operand that rip is the base
- * of. */
-static void add_target(struct cli_moment *moment, const ZydisDecodedInstruction *decoded,
-                       const ZydisDecodedOperand *operands, struct cli_instruction *instruction)
+/* Writes an address that an instruction names: "0x401126 <f>". */
+static void write_address(bfd_vma address, struct disassemble_info *info)
 {
-    ZyanU64 target;
-    for (unsigned i = 0; i < decoded->operand_count_visible; i++) {
-        bool is_to = is_branch(&operands[i]);
-        char *text = NULL;
-        size_t size, used = strlen(instruction->text);
-        if ((!is_to && !is_relative_memory(&operands[i])) ||
-            ZYAN_FAILED(
-                ZydisCalcAbsoluteAddress(decoded, &operands[i], instruction->address, &target)))
-            continue;
-        FILE *stream = open_memstream(&text, &size);
-        if (!stream)
-            return;
-        cli_address_print(stream, moment->model, target);
-        fclose(stream);
-        const char *symbol = is_to ? strchr(text, ' ') : text;
-        snprintf(instruction->text + used, sizeof(instruction->text) - used, "%s%s",
-                 is_to ? "" : "        # ", symbol ? symbol : "");
-        free(text);
+    struct writer *writer = info->stream;
+    char *text = NULL;
+    size_t size;
+    FILE *stream = writer->moment ? open_memstream(&text, &size) : NULL;
+    if (!stream) {
+        write_plain(writer, "0x%" PRIx64, (uint64_t)address);
         return;
     }
+    cli_address_print(stream, writer->moment->model, address);
+    fclose(stream);
+    write_plain(writer, "%s", text ? text : "");
+    free(text);
+}
+
+/* The bytes end within the instruction, which is said by what comes back. */
+static void ignore_end(int status, bfd_vma address, struct disassemble_info *info)
+{
+    (void)status;
+    (void)address;
+    (void)info;
+}
+
+/* Writes the instruction; how many bytes it has, or -1. */
+static int disassemble(struct writer *writer, size_t available, bool is_intel,
+                       struct cli_instruction *instruction)
+{
+    struct disassemble_info info;
+    unsigned long machine = bfd_mach_x86_64 | (is_intel ? bfd_mach_i386_intel_syntax : 0);
+    init_disassemble_info(&info, writer, write_plain, write_styled);
+    info.arch = bfd_arch_i386;
+    info.mach = machine;
+    info.endian = info.display_endian = info.endian_code = BFD_ENDIAN_LITTLE;
+    info.buffer = instruction->bytes;
+    info.buffer_length = available;
+    info.buffer_vma = instruction->address;
+    info.print_address_func = write_address;
+    info.memory_error_func = ignore_end;
+    disassembler_ftype decode = disassembler(info.arch, false, machine, NULL);
+    if (!decode)
+        return -1;
+    disassemble_init_for_target(&info);
+    int length = decode(instruction->address, &info);
+    disassemble_free_target(&info);
+    return length;
 }
 
 void cli_instruction_decode(struct cli_moment *moment, size_t available, bool is_intel,
                             struct cli_instruction *instruction)
 {
-    ZydisDecoder decoder;
-    ZydisFormatter formatter;
-    ZydisDecodedInstruction decoded;
-    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-    char text[192];
-    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    instruction->length = 1;
-    strcpy(instruction->text, "(bad)");
-    if (ZYAN_FAILED(
-            ZydisDecoderDecodeFull(&decoder, instruction->bytes, available, &decoded, operands)))
+    struct writer writer = {moment, instruction->text, sizeof(instruction->text)};
+    int length = disassemble(&writer, available, is_intel, instruction);
+    if (length <= 0) {
+        instruction->length = 1;
+        strcpy(instruction->text, "(bad)");
         return;
-    formatter_init(&formatter, is_intel);
-    if (ZYAN_FAILED(ZydisFormatterFormatInstruction(&formatter, &decoded, operands,
-                                                    decoded.operand_count_visible, text,
-                                                    sizeof(text), instruction->address, NULL)))
-        return;
-    instruction->length = decoded.length;
-    const struct cli_att att = {&decoded, operands};
-    cli_att_lay_out(is_intel ? NULL : &att, text, instruction->text, sizeof(instruction->text));
-    if (moment)
-        add_target(moment, &decoded, operands, instruction);
+    }
+    instruction->length = (unsigned)length;
+    for (size_t end = strlen(instruction->text); end && instruction->text[end - 1] == ' ';)
+        instruction->text[--end] = 0;
 }
 
 int cli_instruction_read(struct cli_moment *moment, uint64_t address, bool is_intel,

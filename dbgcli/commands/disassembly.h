@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Instructions as text, as gdb writes them: AT&T syntax unless Intel's is asked for. */
+/* Instructions as text, as gdb and objdump write them, by the library that those use: AT&T syntax
+ * unless Intel's is asked for. */
 #ifndef DBGCLI_COMMANDS_DISASSEMBLY_H
 #define DBGCLI_COMMANDS_DISASSEMBLY_H
 
