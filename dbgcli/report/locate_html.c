@@ -13,7 +13,7 @@
 #include <wetdbg/errors.h>
 
 #define SHOWN_MAX 30 /* suspects; --limit has it otherwise */
-#define SECONDS   10 /* for the page's own questions */
+#define SECONDS   4  /* for finding ways */
 #define NAME_END  "}}"
 
 /* The template, of page.S: page.html with style and script in it. */
@@ -49,18 +49,23 @@ void cli_page_put_command(const struct cli_page *page, const char *command)
 static const struct {
     const char *name;
     void (*put)(struct cli_page *page);
+    unsigned seconds; /* for its questions */
 } parts[] = {
-    {"title", cli_page_put_title},     {"facts", cli_page_put_facts},
-    {"story", cli_page_put_story},     {"suspects", cli_page_put_suspects},
-    {"ways", cli_page_put_ways},       {"source", cli_page_put_source},
-    {"missing", cli_page_put_missing},
+    {"title", cli_page_put_title, 0},     {"facts", cli_page_put_facts, 0},
+    {"story", cli_page_put_story, 0},     {"suspects", cli_page_put_suspects, 0},
+    {"ways", cli_page_put_ways, 6},       {"source", cli_page_put_source, 0},
+    {"other", cli_page_put_other, 4},     {"input", cli_page_put_input, 4},
+    {"missing", cli_page_put_missing, 0},
 };
 
 static void put_part(struct cli_page *page, const char *name, size_t length)
 {
-    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-        if (strlen(parts[i].name) == length && memcmp(parts[i].name, name, length) == 0)
-            parts[i].put(page);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+        if (strlen(parts[i].name) != length || memcmp(parts[i].name, name, length) != 0)
+            continue;
+        page->end = cli_locating_seconds(page->run) + parts[i].seconds;
+        parts[i].put(page);
+    }
 }
 
 /* The template with each {{NAME}} replaced by its part. */

@@ -39,6 +39,8 @@ void cli_page_put_story(struct cli_page *page);
 void cli_page_put_suspects(struct cli_page *page);
 void cli_page_put_ways(struct cli_page *page);
 void cli_page_put_source(struct cli_page *page);
+void cli_page_put_other(struct cli_page *page);
+void cli_page_put_input(struct cli_page *page);
 void cli_page_put_missing(struct cli_page *page);
 
 #endif
