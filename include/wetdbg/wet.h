@@ -200,6 +200,10 @@ const struct wetdbg_jump *wetdbg_jumps(const struct wetdbg *wet, size_t *count);
 int wetdbg_count_instances(struct wetdbg *wet, const uint64_t *pcs, size_t pc_count,
                            uint64_t *count);
 
+/* The same in interval k. Runs nothing. */
+int wetdbg_count_instances_in(struct wetdbg *wet, const uint64_t *pcs, size_t pc_count, uint64_t k,
+                              uint64_t *count);
+
 /* Time of their k-th execution, from 1 in order of time, or from -1 backwards;
  * -WETDBG_ERR_NOT_FOUND if there are fewer. Runs at most one interval. */
 int wetdbg_find_instance(struct wetdbg *wet, const uint64_t *pcs, size_t pc_count, int64_t k,

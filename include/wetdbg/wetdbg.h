@@ -13,6 +13,7 @@
  *                 control flow
  *   walk.h        what a thread executed, one instruction or node after the other
  *   writes.h      who wrote to some bytes
+ *   breaks.h      breakpoints, watchpoints, catchpoints: where a run stops
  *   caller.h      on whose behalf library code ran
  *   slice.h       criteria, and the backward and forward slices of them
  *   set.h         instances of several slices put together, and chops
@@ -43,6 +44,7 @@
 #ifndef WETDBG_WETDBG_H
 #define WETDBG_WETDBG_H
 
+#include <wetdbg/breaks.h>
 #include <wetdbg/build.h>
 #include <wetdbg/caller.h>
 #include <wetdbg/candidates.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who wrote to some bytes of memory: instructions and the kernel, interval by interval. */
+/* Who wrote to some bytes of memory, or read them: instructions and the kernel, interval by
+ * interval. */
 #ifndef WETDBG_WRITES_H
 #define WETDBG_WRITES_H
 
@@ -28,6 +29,10 @@ struct wetdbg_write_finder;
 
 /* 0 or -ENOMEM. *out is for wetdbg_write_finder_close(), before the wet is closed. */
 int wetdbg_write_finder_open(struct wetdbg *wet, struct wetdbg_write_finder **out);
+/* One for reads: wetdbg_writes_each() then calls back for the instructions that read, in the same
+ * way. What the kernel reads is not known; and that an interval reads nothing there is known only
+ * when it has been run. */
+int wetdbg_read_finder_open(struct wetdbg *wet, struct wetdbg_write_finder **out);
 void wetdbg_write_finder_close(struct wetdbg_write_finder *finder); /* NULL is fine */
 
 /*

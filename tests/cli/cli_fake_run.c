@@ -132,6 +132,13 @@ int wetdbg_count_instances(struct wetdbg *wet, const uint64_t *pcs, size_t pc_co
     return wetdbg_each_instance(wet, pcs, pc_count, 1, INSTRUCTIONS, count_one, count);
 }
 
+int wetdbg_count_instances_in(struct wetdbg *wet, const uint64_t *pcs, size_t pc_count, uint64_t k,
+                              uint64_t *count)
+{
+    (void)k; /* there is one interval */
+    return wetdbg_count_instances(wet, pcs, pc_count, count);
+}
+
 int wetdbg_find_instance(struct wetdbg *wet, const uint64_t *pcs, size_t pc_count, int64_t k,
                          wetdbg_time *time)
 {
@@ -146,10 +153,8 @@ int wetdbg_find_instance(struct wetdbg *wet, const uint64_t *pcs, size_t pc_coun
     return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "there are fewer");
 }
 
-int wetdbg_state_open(struct wetdbg *wet, wetdbg_time t, struct wetdbg_state **out)
+static void stand(struct wetdbg_state *state, wetdbg_time t)
 {
-    struct wetdbg_state *state = calloc(1, sizeof(*state));
-    (void)wet;
     state->task = run.threads > 1 && t >= HELPER_TIME;
     int32_t x = -5;
     uint64_t pointer = MEMORY;
@@ -166,7 +171,19 @@ int wetdbg_state_open(struct wetdbg *wet, wetdbg_time t, struct wetdbg_state **o
     memcpy(state->memory + 32, &half, 8); /* double d */
     state->memory[40] = 1;                /* enum colour e, 4 bytes */
     state->memory[48] = (uint8_t)t;       /* unsigned char now */
-    *out = state;
+}
+
+int wetdbg_state_open(struct wetdbg *wet, wetdbg_time t, struct wetdbg_state **out)
+{
+    (void)wet;
+    *out = calloc(1, sizeof(**out));
+    stand(*out, t);
+    return 0;
+}
+
+int wetdbg_state_advance(struct wetdbg_state *state, wetdbg_time t)
+{
+    stand(state, t);
     return 0;
 }
 

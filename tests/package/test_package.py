@@ -12,6 +12,7 @@ import tempfile
 FILES = """
 usr/bin/wetdbg
 usr/include/wetdbg/api.h
+usr/include/wetdbg/breaks.h
 usr/include/wetdbg/build.h
 usr/include/wetdbg/caller.h
 usr/include/wetdbg/candidates.h

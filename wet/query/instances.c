@@ -109,6 +109,17 @@ int wetdbg_count_instances(struct wetdbg *wet, const uint64_t *pcs, size_t pc_co
     return err;
 }
 
+int wetdbg_count_instances_in(struct wetdbg *wet, const uint64_t *pcs, size_t pc_count, uint64_t k,
+                              uint64_t *count)
+{
+    struct wanted wanted;
+    int err = wanted_init(&wanted, wet, pcs, pc_count);
+    if (!err)
+        err = count_in(wet, &wanted, k, count);
+    wanted_fini(&wanted);
+    return err;
+}
+
 /* Finds what is asked for in a node that was met after the question. */
 static void hit_late(const struct wet_node *node, const uint64_t *pcs, size_t pc_count,
                      struct hit *hit)

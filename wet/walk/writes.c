@@ -10,7 +10,8 @@
 #include "wet/intervals.h"
 #include <wetdbg/writes.h>
 
-/* A memory operand that matters: one that is written, or a return's. */
+/* A memory operand that matters: one that is written, or a return's; for reads, one that is
+ * read. */
 struct store {
     uint16_t statement;
     uint16_t rep_count; /* of a rep instruction: how far behind `slot` its three counters are */
@@ -29,6 +30,7 @@ struct node_stores {
 
 struct wetdbg_write_finder {
     struct wetdbg *wet;
+    bool is_for_reads;
     struct node_stores *nodes; /* by id */
     size_t node_count;
     struct store *stores;
@@ -47,14 +49,24 @@ struct search {
     void *arg;
 };
 
-int wetdbg_write_finder_open(struct wetdbg *wet, struct wetdbg_write_finder **out)
+static int finder_open(struct wetdbg *wet, bool is_for_reads, struct wetdbg_write_finder **out)
 {
     struct wetdbg_write_finder *finder = malloc(sizeof(*finder));
     if (!finder)
         return -ENOMEM;
-    *finder = (struct wetdbg_write_finder){.wet = wet};
+    *finder = (struct wetdbg_write_finder){.wet = wet, .is_for_reads = is_for_reads};
     *out = finder;
     return 0;
+}
+
+int wetdbg_write_finder_open(struct wetdbg *wet, struct wetdbg_write_finder **out)
+{
+    return finder_open(wet, false, out);
+}
+
+int wetdbg_read_finder_open(struct wetdbg *wet, struct wetdbg_write_finder **out)
+{
+    return finder_open(wet, true, out);
 }
 
 void wetdbg_write_finder_close(struct wetdbg_write_finder *finder)
@@ -72,8 +84,10 @@ static int learn_store(struct wetdbg_write_finder *finder, const struct wet_stat
                        size_t index, unsigned m, unsigned slot)
 {
     const struct ins_mem *mem = &statement->info->mems[m];
-    bool is_return = statement->info->klass == INS_RET && mem->flags & INS_MEM_STACK;
-    if (!(mem->flags & INS_MEM_WRITE) && !is_return)
+    bool is_return =
+        !finder->is_for_reads && statement->info->klass == INS_RET && mem->flags & INS_MEM_STACK;
+    unsigned wanted = finder->is_for_reads ? INS_MEM_READ : INS_MEM_WRITE;
+    if (!(mem->flags & wanted) && !is_return)
         return 0;
     if (wd_grow(finder->stores, finder->store_capacity, finder->store_count + 1))
         return -ENOMEM;
@@ -253,7 +267,7 @@ static int look_at_event(struct search *search, const struct wet_event *event)
     const struct evq_entry *entry = event->entry;
     bool is_call = entry->kind == EVQ_SYSCALL_ENTER || entry->kind == EVQ_SYSCALL_EXIT;
     const struct touch touch = entry_touches(entry, search->range);
-    if (!touch.is_touched)
+    if (!touch.is_touched || search->finder->is_for_reads)
         return 0;
     struct wetdbg_write write = {
         .time = event->time,
