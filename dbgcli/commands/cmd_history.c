@@ -24,7 +24,6 @@
 
 #define LIMIT_DEFAULT   100
 #define CHUNK           32 /* rows between two printings */
-#define RED_ZONE_BYTES  128
 #define ADDRESS_DEFAULT 8
 #define VALUE_COLUMNS   60 /* longer values are shown from a little before the first difference */
 #define CONTEXT_COLUMNS 20
@@ -135,32 +134,6 @@ static int resolve(struct history *history, const char *text)
 
 /* ---- how long it is there ---- */
 
-/* Finds where the return address of the frame is in which the value lies; false: it lies in
- * none. */
-static bool find_frame(struct history *history, uint64_t *return_slot, size_t *index)
-{
-    struct cli_moment *moment = history->session->moment;
-    uint64_t low = 0, cfa, address = history->range.start;
-    for (size_t i = 0; i < moment->frame_count; i++) {
-        struct cli_frame_view view = {moment, i};
-        struct wetdbg_machine machine = cli_frame_machine(&view);
-        if (moment->frames[i].is_inlined)
-            continue;
-        if (!low)
-            low = moment->frames[i].regs.value[WETDBG_REG_RSP] - RED_ZONE_BYTES;
-        if (address < low ||
-            wetdbg_frame_cfa(moment->model, moment->frames[i].lookup_pc, &machine, &cfa) != 0)
-            break;
-        if (address < cfa) {
-            *return_slot = cfa - 8;
-            *index = i;
-            return true;
-        }
-        low = cfa;
-    }
-    return false;
-}
-
 /* Whether a write to a return address's slot makes a frame there, or takes it away: not so xsave of
  * the dynamic linker, which may reach that far and does not, and what a recording has around a
  * signal's. */
@@ -260,7 +233,8 @@ static int find_life(struct history *history, const struct cli_args *args)
         return wetdbg_fail(-WETDBG_ERR_USAGE, "history: --before and --after exclude each other");
     history->from = session->info->first_time;
     history->to = session->info->last_time;
-    if (!is_plain_address(args->operands[0]) && find_frame(history, &return_slot, &frame)) {
+    if (!is_plain_address(args->operands[0]) &&
+        cli_frame_holding(session->moment, history->range.start, &return_slot, &frame)) {
         struct wetdbg_range slot = {return_slot, return_slot + 8};
         if (!has_after)
             err = find_beginning(history, &slot);

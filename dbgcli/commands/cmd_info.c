@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/commands/display.h"
 #include "dbgcli/commands/info_subject.h"
 #include "dbgcli/commands/run_facts.h"
 #include "dbgcli/nav/place.h"
@@ -17,9 +18,8 @@
 
 const struct cli_syntax cli_cmd_info_syntax = {
     .example = "info functions parse_",
-    .usage =
-        "[program|threads|signals|ambiguous|modules|files|slices|functions [REGEX]|lines FILE|\n"
-        "      locals|args|registers [NAME]...|all-registers]",
+    .usage = "[program|threads|signals|ambiguous|modules|files|slices|breakpoints|display|\n"
+             "      functions [REGEX]|lines FILE|locals|args|registers [NAME]...|all-registers]",
     .operands_max = CLI_OPERANDS_ANY,
     .details =
         "  program              the run: its end and its sizes (the default)\n"
@@ -30,6 +30,8 @@ const struct cli_syntax cli_cmd_info_syntax = {
         "                       of the disk the trace holds\n"
         "  files                what the run read and wrote\n"
         "  slices               the slices that have names (see 'let')\n"
+        "  breakpoints          breakpoints and their like: conditions, hits; how often reached\n"
+        "  display              what is shown at each stop\n"
         "  functions [REGEX]    functions whose names match\n"
         "  lines FILE           lines of a source file that have code, and where\n"
         "  locals               variables of the selected frame, of inner blocks first\n"
@@ -118,6 +120,8 @@ static const struct cli_info_subject subjects[] = {
     {"modules", false, false, cli_info_modules},
     {"files", false, false, cli_info_files},
     {"slices", false, false, cli_info_slices},
+    {"breakpoints", true, false, cli_info_breakpoints},
+    {"display", false, false, cli_info_display},
     {"functions", true, false, cli_info_functions},
     {"lines", true, false, cli_info_lines},
     {"locals", false, false, cli_info_locals},

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* step, next, stepi, nexti and their ways back; finish, reverse-finish; continue,
- * reverse-continue. */
+/* step, next, stepi, nexti and their ways back; finish, reverse-finish; `until` without a place. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/disassembly.h"
+#include "dbgcli/commands/go_on.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/nav/call_walk.h"
@@ -55,23 +55,6 @@ const struct cli_syntax cli_cmd_reverse_finish_syntax = {
         "signal interrupted.",
 };
 
-const struct cli_syntax cli_cmd_continue_syntax = {
-    .example = "continue parse.c:120",
-    .usage = "[FILE:LINE|FUNCTION|*ADDRESS]",
-    .operands_max = 1,
-    .details = "To the next time that a breakpoint there would be hit, by any thread; without a\n"
-               "place to the end of the run.",
-};
-
-const struct cli_syntax cli_cmd_reverse_continue_syntax = {
-    .example = "reverse-continue parse_line",
-    .usage = "[FILE:LINE|FUNCTION|*ADDRESS]",
-    .operands_max = 1,
-    .details =
-        "To the time before at which a breakpoint there would have been hit, by any thread;\n"
-        "without a place to the start of the run.",
-};
-
 /* ---- going there ---- */
 
 /* The time at which what the walk's thread did ends. */
@@ -84,17 +67,6 @@ static wetdbg_time end_time(const struct cli_session *session, const struct wetd
         return info->signal_time;
     return thread->has_ended && thread->end < info->last_time ? thread->end + 1
                                                               : info->last_time + 1;
-}
-
-static int go(struct cli_session *session, wetdbg_time time, const struct wetdbg_thread *thread)
-{
-    int err = cli_session_go(session, time);
-    if (err)
-        return err;
-    if (thread && session->moment->thread != thread &&
-        cli_moment_select(session->moment, thread) == 0)
-        session->frame = cli_moment_first_frame(session->moment);
-    return 0;
 }
 
 static void print_end(struct cli_session *session, const struct wetdbg_thread *thread,
@@ -111,17 +83,28 @@ static void print_end(struct cli_session *session, const struct wetdbg_thread *t
     }
 }
 
-/* Makes the session stand where the walk does, or says to which end it came. */
-static int arrive(struct cli_session *session, const struct cli_calls *calls, bool is_at_end,
+#define STOPPED 1 /* a breakpoint did, on the way: that has been said */
+
+/* Makes the session stand where the walk does, or says to which end it came; or stands where
+ * something stops it before that: STOPPED. */
+static int arrive(struct cli_repl *repl, const struct cli_calls *calls, bool is_at_end,
                   bool is_back)
 {
+    struct cli_session *session = repl->session;
     const struct wetdbg_thread *thread = wetdbg_walk_thread(calls->walk);
     wetdbg_time time =
         wetdbg_walk_is_end(calls->walk) ? end_time(session, thread) : wetdbg_walk_time(calls->walk);
     if (time == session->time && is_at_end && calls->skipped == session->skipped)
         return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "this is the %s of %s", is_back ? "start" : "end",
                            cli_has_threads(session) ? "the thread" : "the run");
-    int err = go(session, time, thread);
+    struct cli_stop_search search = {.to = time, .is_back = is_back};
+    int err = cli_stops_find(session, &search);
+    if (err > 0) {
+        err = cli_stops_arrive(repl, &search);
+        return err ? err : STOPPED;
+    }
+    if (!err)
+        err = cli_session_go_to(session, time, thread);
     if (err)
         return err;
     if (calls->skipped < session->moment->frame_count && !wetdbg_walk_is_end(calls->walk)) {
@@ -163,7 +146,7 @@ static int run_steps(struct cli_repl *repl, const struct cli_args *args, step_fn
         result = cli_interrupt_is_pending() ? wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted")
                                             : step(&calls, over);
     if (result >= 0)
-        result = arrive(session, &calls, result == 0, is_back);
+        result = arrive(repl, &calls, result == 0, is_back);
     cli_calls_fini(&calls);
     return result;
 }
@@ -172,7 +155,9 @@ static int step_by_line(struct cli_repl *repl, const struct cli_args *args, step
                         bool is_back)
 {
     int result = run_steps(repl, args, step, over, is_back);
-    return result ? result : cli_session_print_position(repl->session);
+    if (result)
+        return result == STOPPED ? 0 : result;
+    return cli_session_print_position(repl->session);
 }
 
 static int step_by_instruction(struct cli_repl *repl, const struct cli_args *args, step_fn step,
@@ -181,9 +166,41 @@ static int step_by_instruction(struct cli_repl *repl, const struct cli_args *arg
     int err = run_steps(repl, args, step, over, is_back);
     if (!err)
         err = cli_session_print_position(repl->session);
+    else if (err == STOPPED)
+        err = 0;
     if (!err && !repl->out->json)
         cli_disassembly_print_current(repl->session);
     return err;
+}
+
+/* As `next`, until it is behind the line that it began in, or in another frame. */
+static int step_until(struct cli_calls *calls, bool over)
+{
+    struct wetdbg_model *model = calls->session->model;
+    struct wetdbg_function function;
+    struct wetdbg_line line;
+    if (wetdbg_walk_is_end(calls->walk))
+        return 0;
+    uint64_t slot = cli_calls_slot(calls), pc = wetdbg_walk_pc(calls->walk);
+    bool has_line = wetdbg_line_at(model, pc, &line) == 0 && line.line;
+    bool is_back = has_line && wetdbg_function_at(model, pc, &function) == 0;
+    int result = cli_step_line(calls, over);
+    while (result > 0 && is_back && cli_calls_slot(calls) == slot &&
+           !wetdbg_walk_is_end(calls->walk)) {
+        pc = wetdbg_walk_pc(calls->walk);
+        is_back = pc >= function.start && pc < line.run_end;
+        if (is_back)
+            result = cli_interrupt_is_pending()
+                         ? wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted")
+                         : cli_step_line(calls, over);
+    }
+    return result;
+}
+
+int cli_step_until(struct cli_repl *repl)
+{
+    const struct cli_args none = {.name = "until"};
+    return step_by_line(repl, &none, step_until, true, false);
 }
 
 #define LINE_COMMAND(name, step, over, is_back)                                                    \
@@ -264,12 +281,12 @@ int cli_cmd_finish(struct cli_repl *repl, const struct cli_args *args, const cha
         return err;
     calls.skipped = 0;
     int end = cli_calls_forward(&calls, slot, address);
-    err = end < 0 ? end : arrive(session, &calls, end == CLI_CALLS_ENDED, false);
+    err = end < 0 ? end : arrive(repl, &calls, end == CLI_CALLS_ENDED, false);
     cli_calls_fini(&calls);
     if (!err && end == CLI_CALLS_LEFT && !session->out->json)
         fputs("the function was left without its return\n", session->out->stream);
     if (err)
-        return err;
+        return err == STOPPED ? 0 : err;
     return print_result(session, end == CLI_CALLS_DONE ? &type : NULL);
 }
 
@@ -331,101 +348,9 @@ int cli_cmd_reverse_finish(struct cli_repl *repl, const struct cli_args *args, c
     calls.skipped = 0;
     result = leave_backward(session, &calls, slot, address);
     if (result >= 0)
-        result = arrive(session, &calls, result == CLI_CALLS_ENDED, true);
+        result = arrive(repl, &calls, result == CLI_CALLS_ENDED, true);
     cli_calls_fini(&calls);
-    return result ? result : cli_session_print_position(session);
-}
-
-/* ---- continue ---- */
-
-struct hit {
-    wetdbg_time time;
-    bool is_found;
-    bool is_last_wanted;
-};
-
-static int note_hit(void *arg, wetdbg_time time, uint64_t pc)
-{
-    struct hit *hit = arg;
-    (void)pc;
-    hit->time = time;
-    hit->is_found = true;
-    return !hit->is_last_wanted;
-}
-
-/* The last time before `end` that one of the addresses was executed. */
-static int find_before(struct cli_session *session, const uint64_t *pcs, size_t count,
-                       wetdbg_time end, struct hit *hit)
-{
-    hit->is_last_wanted = true;
-    for (uint64_t k = wetdbg_interval_at(session->wet, end) + 1; k-- > 0 && !hit->is_found;) {
-        wetdbg_time start = wetdbg_interval_time(session->wet, k);
-        if (start < end) {
-            int result =
-                wetdbg_each_instance(session->wet, pcs, count, start, end - 1, note_hit, hit);
-            if (result < 0)
-                return result;
-        }
-        if (cli_interrupt_is_pending())
-            return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
-        end = start;
-    }
-    return 0;
-}
-
-static int continue_to(struct cli_session *session, const char *where, bool is_back)
-{
-    struct hit hit = {.is_found = false};
-    uint64_t *pcs;
-    size_t count;
-    int result = cli_breakpoint_pcs(session, where, &pcs, &count);
     if (result)
-        return result;
-    if (is_back)
-        result = find_before(session, pcs, count, session->time, &hit);
-    else
-        result = wetdbg_each_instance(session->wet, pcs, count, session->time + 1, UINT64_MAX,
-                                      note_hit, &hit);
-    free(pcs);
-    if (result < 0)
-        return result;
-    if (!hit.is_found)
-        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s is not reached %s time %" PRIu64, where,
-                           is_back ? "before" : "after", session->time);
-    return cli_session_go(session, hit.time);
-}
-
-static int go_to_end(struct cli_session *session, bool is_back)
-{
-    wetdbg_time time;
-    int err = cli_time_parse(session,
-                             is_back                 ? "start"
-                             : session->info->signal ? "crash"
-                                                     : "end",
-                             &time);
-    if (err)
-        return err;
-    if (time == session->time)
-        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "this is the %s of the run",
-                           is_back ? "start" : "end");
-    return cli_session_go(session, time);
-}
-
-static int run_continue(struct cli_repl *repl, const struct cli_args *args, bool is_back)
-{
-    int result = args->operand_count ? continue_to(repl->session, args->operands[0], is_back)
-                                     : go_to_end(repl->session, is_back);
-    return result ? result : cli_session_print_position(repl->session);
-}
-
-int cli_cmd_continue(struct cli_repl *repl, const struct cli_args *args, const char *format)
-{
-    (void)format;
-    return run_continue(repl, args, false);
-}
-
-int cli_cmd_reverse_continue(struct cli_repl *repl, const struct cli_args *args, const char *format)
-{
-    (void)format;
-    return run_continue(repl, args, true);
+        return result == STOPPED ? 0 : result;
+    return cli_session_print_position(session);
 }

@@ -43,6 +43,8 @@ enum words {
     WORDS_PATHS = 65536, /* of the disk */
     WORDS_INPUTS = 131072,
     WORDS_CHANGE = 262144,
+    WORDS_CAUGHT = 524288,
+    WORDS_NUMBERED = 1048576, /* what has numbers */
 };
 
 static const struct {
@@ -84,6 +86,26 @@ static const struct {
     {"reverse-continue", WORDS_FILES | WORDS_FUNCTIONS, WORDS_NONE},
     {"reverse-stepi", WORDS_NONE, WORDS_NONE},
     {"reverse-nexti", WORDS_NONE, WORDS_NONE},
+    {"until", WORDS_FILES | WORDS_FUNCTIONS, WORDS_NONE},
+    {"advance", WORDS_FILES | WORDS_FUNCTIONS, WORDS_NONE},
+    {"run", WORDS_NONE, WORDS_NONE},
+    {"start", WORDS_NONE, WORDS_NONE},
+    {"break", WORDS_FILES | WORDS_FUNCTIONS, WORDS_EXPRESSION},
+    {"tbreak", WORDS_FILES | WORDS_FUNCTIONS, WORDS_EXPRESSION},
+    {"rbreak", WORDS_FUNCTIONS, WORDS_NONE},
+    {"watch", WORDS_EXPRESSION, WORDS_EXPRESSION},
+    {"rwatch", WORDS_EXPRESSION, WORDS_EXPRESSION},
+    {"awatch", WORDS_EXPRESSION, WORDS_EXPRESSION},
+    {"catch", WORDS_CAUGHT, WORDS_NONE},
+    {"delete", WORDS_NUMBERED, WORDS_NONE},
+    {"clear", WORDS_FILES | WORDS_FUNCTIONS, WORDS_NONE},
+    {"enable", WORDS_NUMBERED, WORDS_NUMBERED},
+    {"disable", WORDS_NUMBERED, WORDS_NONE},
+    {"ignore", WORDS_NONE, WORDS_NONE},
+    {"condition", WORDS_NONE, WORDS_EXPRESSION},
+    {"commands", WORDS_NONE, WORDS_NONE},
+    {"display", WORDS_EXPRESSION, WORDS_EXPRESSION},
+    {"undisplay", WORDS_NONE, WORDS_NONE},
     {"backtrace", WORDS_NONE, WORDS_NONE},
     {"thread", WORDS_NONE, WORDS_NONE},
     {"frame", WORDS_NONE, WORDS_NONE},
@@ -407,6 +429,9 @@ static void add_words(struct cli_repl *repl, unsigned words, const char *typed,
     static const char *const settings[] = {"pager", NULL};
     static const char *const switches[] = {"off", "on", NULL};
     static const char *const verdicts[] = {"bad", "clear", "good", NULL};
+    static const char *const caught[] = {"catch",   "exec",  "fork",  "rethrow", "signal",
+                                         "syscall", "throw", "vfork", NULL};
+    static const char *const numbered[] = {"breakpoints", "display", NULL};
     static const char *const orders[] = {"near", "lefs", "prior", "spectrum", NULL};
     struct cli_session *session = repl->session;
     struct adding adding = {completions, typed};
@@ -433,6 +458,10 @@ static void add_words(struct cli_repl *repl, unsigned words, const char *typed,
         add_each(&adding, switches);
     if (words & WORDS_VERDICTS)
         add_each(&adding, verdicts);
+    if (words & WORDS_CAUGHT)
+        add_each(&adding, caught);
+    if (words & WORDS_NUMBERED)
+        add_each(&adding, numbered);
     if (words & WORDS_MEASURES)
         add_measures(&adding);
     if (words & WORDS_ORDERS)

@@ -20,6 +20,7 @@ struct cli_completions;
 /* Adds the names of subjects that begin with `typed`. */
 void cli_info_subjects_each(const char *typed, struct cli_completions *completions);
 
+int cli_info_breakpoints(struct cli_session *session, const char *operand);
 int cli_info_functions(struct cli_session *session, const char *regex);
 int cli_info_lines(struct cli_session *session, const char *file);
 int cli_info_locals(struct cli_session *session, const char *operand);

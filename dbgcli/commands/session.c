@@ -7,6 +7,8 @@
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/bookmark.h"
+#include "dbgcli/commands/breakpoints.h"
+#include "dbgcli/commands/display.h"
 #include "dbgcli/commands/named_slices.h"
 #include "dbgcli/commands/pruning.h"
 #include "dbgcli/commands/rest.h"
@@ -50,6 +52,8 @@ int cli_session_open(struct cli_session *session, struct cli_out *out, const cha
     session->struck = cli_thread_struck(session->wet);
     session->wet_path = cli_strdup(wet_path);
     session->bookmarks = cli_bookmarks_new(wet_path);
+    session->breakpoints = cli_breakpoints_new();
+    session->displays = cli_displays_new();
     session->named = cli_named_slices_new(session->wet, wet_path);
     return 0;
 }
@@ -67,6 +71,8 @@ void cli_session_close(struct cli_session *session)
     cli_moment_close(session->moment);
     free(session->newer_files);
     cli_bookmarks_free(session->bookmarks);
+    cli_breakpoints_free(session->breakpoints);
+    cli_displays_free(session->displays);
     cli_named_slices_free(session->named);
     wetdbg_switcher_close(session->switcher);
     cli_rest_free(session);
@@ -109,7 +115,20 @@ int cli_session_go(struct cli_session *session, wetdbg_time time)
     session->time = time;
     session->frame = cli_moment_first_frame(moment);
     session->skipped = 0;
+    session->stopped_at = 0;
     session->list_file = NULL;
+    return 0;
+}
+
+int cli_session_go_to(struct cli_session *session, wetdbg_time time,
+                      const struct wetdbg_thread *thread)
+{
+    int err = cli_session_go(session, time);
+    if (err)
+        return err;
+    if (thread && session->moment->thread != thread &&
+        cli_moment_select(session->moment, thread) == 0)
+        session->frame = cli_moment_first_frame(session->moment);
     return 0;
 }
 
@@ -139,6 +158,7 @@ static json_t *json_of_position(struct cli_session *session, const struct cli_pl
     cli_json_set(object, "task", cli_json_count(wetdbg_state_task(session->moment->state)));
     cli_thread_to_json(object, session, session->moment->thread);
     cli_place_to_json(object, place);
+    cli_displays_to_json(object, session);
     cli_uncertain_to_json(object, session, session->time);
     return object;
 }
@@ -200,6 +220,7 @@ int cli_session_print_position(struct cli_session *session)
         cli_out_text(out, place.text);
         putc('\n', out->stream);
     }
+    cli_displays_print(session);
     cli_uncertain_print(session, session->time);
     return 0;
 }

@@ -47,10 +47,13 @@ struct cli_session {
     const char **newer_files; /* sources of which it was said that they are newer; the model's */
     size_t newer_count;
     struct cli_bookmarks *bookmarks;
-    struct cli_named_slices *named;   /* commands/named_slices.h */
-    struct cli_slice_tree *tree;      /* that `expand` unfolds, or NULL */
-    struct cli_rest *rest;            /* lines that `more` shows, or NULL; commands/rest.h */
-    struct wetdbg_switcher *switcher; /* for `what-if`, `switch`; NULL until it is needed */
+    struct cli_named_slices *named;      /* commands/named_slices.h */
+    struct cli_slice_tree *tree;         /* that `expand` unfolds, or NULL */
+    struct cli_rest *rest;               /* lines that `more` shows, or NULL; commands/rest.h */
+    struct wetdbg_switcher *switcher;    /* for `what-if`, `switch`; NULL until it is needed */
+    struct cli_breakpoints *breakpoints; /* commands/breakpoints.h */
+    unsigned stopped_at;                 /* the breakpoint that stopped here; 0: none did */
+    struct cli_displays *displays;       /* commands/display.h */
     struct cli_pruning *pruning; /* what is right and wrong; NULL until something is said of it */
 };
 
@@ -77,6 +80,10 @@ int cli_session_check_time(const struct cli_session *session, wetdbg_time time);
 /* Stands at another time, in its innermost frame with a source line. -WETDBG_ERR_NOT_FOUND outside
  * 1..instructions + 1; errors of wetdbg_state_open(). On failure nothing has changed. */
 int cli_session_go(struct cli_session *session, wetdbg_time time);
+
+/* The same, and selects a thread if it is there; NULL: the one that runs. */
+int cli_session_go_to(struct cli_session *session, wetdbg_time time,
+                      const struct wetdbg_thread *thread);
 
 /* The moment of the current time. Borrowed until the time changes. */
 int cli_session_moment(struct cli_session *session, struct cli_moment **moment);
@@ -140,6 +147,26 @@ CLI_DECLARE_COMMAND(finish);
 CLI_DECLARE_COMMAND(reverse_finish);
 CLI_DECLARE_COMMAND(continue);
 CLI_DECLARE_COMMAND(reverse_continue);
+CLI_DECLARE_COMMAND(break);
+CLI_DECLARE_COMMAND(tbreak);
+CLI_DECLARE_COMMAND(rbreak);
+CLI_DECLARE_COMMAND(watch);
+CLI_DECLARE_COMMAND(rwatch);
+CLI_DECLARE_COMMAND(awatch);
+CLI_DECLARE_COMMAND(catch);
+CLI_DECLARE_COMMAND(delete);
+CLI_DECLARE_COMMAND(enable);
+CLI_DECLARE_COMMAND(disable);
+CLI_DECLARE_COMMAND(ignore);
+CLI_DECLARE_COMMAND(condition);
+CLI_DECLARE_COMMAND(commands);
+CLI_DECLARE_COMMAND(clear);
+CLI_DECLARE_COMMAND(display);
+CLI_DECLARE_COMMAND(undisplay);
+CLI_DECLARE_COMMAND(until);
+CLI_DECLARE_COMMAND(advance);
+CLI_DECLARE_COMMAND(run);
+CLI_DECLARE_COMMAND(start);
 CLI_DECLARE_COMMAND(whatis);
 CLI_DECLARE_COMMAND(ptype);
 CLI_DECLARE_COMMAND(x);
@@ -148,6 +175,9 @@ CLI_DECLARE_COMMAND(disassemble);
 
 /* "f (a=1, b=...) at a.c:12": a frame as `backtrace` shows it, without its number and address. */
 void cli_frame_print(struct cli_out *out, struct cli_moment *moment, size_t index);
+
+/* `until` without a place. */
+int cli_step_until(struct cli_repl *repl);
 
 /* The frames of the current moment, as `backtrace --limit` prints them; a limit of 0: all. */
 int cli_backtrace_print(struct cli_session *session, uint64_t limit);

@@ -9,8 +9,9 @@
 #include <wetdbg/errors.h>
 
 /* A runaway recursion has hundreds of thousands of frames; nobody reads them. */
-#define FRAMES_MAX 10000
-#define INLINE_MAX 32
+#define FRAMES_MAX     10000
+#define INLINE_MAX     32
+#define RED_ZONE_BYTES 128
 
 /* By the System V ABI's numbering. */
 #define DWARF_XMM16 67
@@ -67,13 +68,19 @@ static void add_frames(struct cli_moment *moment, const struct wetdbg_frame_regs
     }
 }
 
-static void unwind(struct cli_moment *moment)
+static struct wetdbg_frame_regs add_top(struct cli_moment *moment)
 {
     const struct user_regs_struct *regs = wetdbg_state_registers(moment->state);
     struct wetdbg_frame_regs at = {.valid = (1u << WETDBG_FRAME_REG_COUNT) - 1, .is_innermost = 1};
     for (unsigned i = 0; i < WETDBG_FRAME_REG_COUNT; i++)
         at.value[i] = cli_register_at(regs, cli_dwarf_offset(i));
     add_frames(moment, &at, true);
+    return at;
+}
+
+static void unwind(struct cli_moment *moment)
+{
+    struct wetdbg_frame_regs at = add_top(moment);
     while (moment->frame_count < FRAMES_MAX) {
         int result = wetdbg_unwind(moment->model, &at, read_memory, moment);
         if (result == 0)
@@ -101,7 +108,6 @@ static struct cli_moment *make(struct wetdbg *wet, wetdbg_time time, struct wetd
     if (!moment->running)
         moment->running = wetdbg_thread_of(wet, wetdbg_state_task(state), time - 1);
     moment->thread = moment->running;
-    unwind(moment);
     return moment;
 }
 
@@ -109,9 +115,11 @@ int cli_moment_open(struct wetdbg *wet, wetdbg_time time, struct cli_moment **ou
 {
     struct wetdbg_state *state;
     int err = wetdbg_state_open(wet, time, &state);
-    if (!err)
-        *out = make(wet, time, state);
-    return err;
+    if (err)
+        return err;
+    *out = make(wet, time, state);
+    unwind(*out);
+    return 0;
 }
 
 struct cli_moment *cli_moment_of_state(struct wetdbg *wet, wetdbg_time time,
@@ -119,6 +127,16 @@ struct cli_moment *cli_moment_of_state(struct wetdbg *wet, wetdbg_time time,
 {
     struct cli_moment *moment = make(wet, time, state);
     moment->is_borrowed = true;
+    unwind(moment);
+    return moment;
+}
+
+struct cli_moment *cli_moment_of_top(struct wetdbg *wet, wetdbg_time time,
+                                     struct wetdbg_state *state)
+{
+    struct cli_moment *moment = make(wet, time, state);
+    moment->is_borrowed = true;
+    add_top(moment);
     return moment;
 }
 
@@ -216,4 +234,28 @@ static int machine_memory(void *context, uint64_t address, void *bytes, size_t c
 struct wetdbg_machine cli_frame_machine(struct cli_frame_view *view)
 {
     return (struct wetdbg_machine){view, machine_register, machine_memory};
+}
+
+bool cli_frame_holding(struct cli_moment *moment, uint64_t address, uint64_t *return_slot,
+                       size_t *index)
+{
+    uint64_t low = 0, cfa;
+    for (size_t i = 0; i < moment->frame_count; i++) {
+        struct cli_frame_view view = {moment, i};
+        struct wetdbg_machine machine = cli_frame_machine(&view);
+        if (moment->frames[i].is_inlined)
+            continue;
+        if (!low)
+            low = moment->frames[i].regs.value[WETDBG_REG_RSP] - RED_ZONE_BYTES;
+        if (address < low ||
+            wetdbg_frame_cfa(moment->model, moment->frames[i].lookup_pc, &machine, &cfa) != 0)
+            break;
+        if (address < cfa) {
+            *return_slot = cfa - 8;
+            *index = i;
+            return true;
+        }
+        low = cfa;
+    }
+    return false;
 }

@@ -45,6 +45,10 @@ int cli_moment_open(struct wetdbg *wet, wetdbg_time time, struct cli_moment **ou
 struct cli_moment *cli_moment_of_state(struct wetdbg *wet, wetdbg_time time,
                                        struct wetdbg_state *state);
 
+/* The same, with the frames of the machine's innermost one only: for what is asked often. */
+struct cli_moment *cli_moment_of_top(struct wetdbg *wet, wetdbg_time time,
+                                     struct wetdbg_state *state);
+
 /* Goes on with another thread's registers and frames. -WETDBG_ERR_NOT_FOUND if it has not begun or
  * has ended; then nothing has changed. NULL for the one at first. */
 int cli_moment_select(struct cli_moment *moment, const struct wetdbg_thread *thread);
@@ -63,6 +67,11 @@ int cli_dwarf_vector(unsigned dwarf_reg);
 
 /* The register of that DWARF number in a frame; -WETDBG_ERR_NOT_FOUND if it was not preserved. */
 int cli_frame_register(const struct cli_frame_view *view, unsigned dwarf_reg, uint64_t *value);
+
+/* Finds the machine's frame in which an address lies: *index, and where its return address is.
+ * False: it lies in none. */
+bool cli_frame_holding(struct cli_moment *moment, uint64_t address, uint64_t *return_slot,
+                       size_t *index);
 
 /* The frame to begin with: the innermost one with a source line, else 0. */
 size_t cli_moment_first_frame(const struct cli_moment *moment);

@@ -8,6 +8,7 @@
 #include "dbgcli/alloc.h"
 #include "dbgcli/exit_status.h"
 #include "dbgcli/interrupt.h"
+#include "dbgcli/repl/block.h"
 #include "dbgcli/repl/words.h"
 #include <wetdbg/errors.h>
 
@@ -15,6 +16,8 @@ static const char blanks[] = " \t\r\n\f\v";
 
 void cli_repl_fini(struct cli_repl *repl)
 {
+    cli_queue_drop(repl);
+    cli_block_drop(repl);
     free(repl->last_line);
     repl->last_line = NULL;
 }
@@ -82,16 +85,15 @@ static int evaluate(struct cli_repl *repl, const char *line)
     return err;
 }
 
-int cli_repl_execute(struct cli_repl *repl, const char *line)
+static int execute_one(struct cli_repl *repl, const char *line)
 {
     line += strspn(line, blanks);
-    if (!*line || *line == '#')
+    if (!repl->block && (!*line || *line == '#'))
         return 0;
-    cli_interrupt_clear();
     if (repl->prepare)
         repl->prepare(repl->session);
     cli_out_begin(repl->out);
-    int result = evaluate(repl, line);
+    int result = repl->block ? cli_block_take(repl, line) : evaluate(repl, line);
     int status = 0;
     int checked = repl->check ? repl->check(repl->session) : 0;
     if (checked) {
@@ -105,6 +107,29 @@ int cli_repl_execute(struct cli_repl *repl, const char *line)
     if (cli_out_is_gone(repl->out))
         repl->is_quitting = true;
     return status;
+}
+
+/* Runs what a line left to be run, up to the first that fails. */
+static int drain(struct cli_repl *repl)
+{
+    int status = 0;
+    char *line;
+    repl->is_draining = true;
+    while (!status && !repl->is_quitting && !cli_interrupt_is_pending() &&
+           (line = cli_queue_take(repl)) != NULL) {
+        status = execute_one(repl, line);
+        free(line);
+    }
+    cli_queue_drop(repl);
+    repl->is_draining = false;
+    return status;
+}
+
+int cli_repl_execute(struct cli_repl *repl, const char *line)
+{
+    cli_interrupt_clear();
+    int status = execute_one(repl, line);
+    return status || repl->is_draining ? status : drain(repl);
 }
 
 /* ---- scripts ---- */
@@ -139,6 +164,7 @@ int cli_repl_run_script(struct cli_repl *repl, const char *path, FILE *input)
     if (!file)
         return cli_out_error(repl->out, repl->place, wetdbg_fail_errno("cannot read '%s'", path));
     int status = run_lines(repl, path, file);
+    cli_block_drop(repl);
     fclose(file);
     return status;
 }
@@ -184,9 +210,11 @@ int cli_repl_loop(struct cli_repl *repl, const struct cli_line_hooks *lines, FIL
     while (!repl->is_quitting) {
         char *line;
         cli_interrupt_clear();
-        int result = lines->read(from, prompt, &line);
-        if (result == -EINTR && lines->is_interactive)
+        int result = lines->read(from, repl->block ? ">" : prompt, &line);
+        if (result == -EINTR && lines->is_interactive) {
+            cli_block_drop(repl);
             continue;
+        }
         if (result < 0)
             return cli_out_error(
                 repl->out, repl->place,
@@ -195,7 +223,8 @@ int cli_repl_loop(struct cli_repl *repl, const struct cli_line_hooks *lines, FIL
                     : wetdbg_fail(result, "cannot read commands: %s", strerror(-result)));
         if (result == 0)
             break;
-        const char *text = lines->is_interactive ? line_to_run(repl, lines, line) : line;
+        bool is_command = lines->is_interactive && !repl->block;
+        const char *text = is_command ? line_to_run(repl, lines, line) : line;
         int failed = text ? cli_repl_execute(repl, text) : 0;
         status = failed ? failed : status;
         free(line);

@@ -42,7 +42,12 @@ struct cli_repl {
     int (*check)(struct cli_session *session);    /* after each; its error ends all; or NULL */
     const char *place;                            /* what errors begin with, or NULL */
     bool is_quitting;
-    char *last_line; /* private */
+    /* private: */
+    char *last_line;
+    char **queue; /* lines to be run when the one that runs is done */
+    size_t queue_count, queue_at;
+    bool is_draining;
+    struct cli_block *block; /* lines that are being collected up to `end`, or NULL */
 };
 
 void cli_repl_fini(struct cli_repl *repl);
@@ -53,6 +58,17 @@ void cli_repl_fini(struct cli_repl *repl);
  */
 int cli_command_find(const struct cli_command *commands, const char *name,
                      const struct cli_command **command);
+
+/* Has a line run when the present one is done. */
+void cli_repl_queue(struct cli_repl *repl, const char *line);
+
+/*
+ * The lines that follow are no commands but text, up to one that says `end` (blocks in them have
+ * ends of their own): then `done` gets them, with `arg`, which it frees. Where lines end before
+ * that, or Ctrl-C comes, `done` gets NULL.
+ */
+typedef int (*cli_block_fn)(struct cli_repl *repl, char **lines, size_t count, void *arg);
+void cli_repl_collect(struct cli_repl *repl, cli_block_fn done, void *arg);
 
 /*
  * Runs one line and reports its failure. Returns its exit status: 0 for what worked, comments and

@@ -99,12 +99,6 @@ uint32_t wet_node_executions_in(const struct wetdbg *wet, uint32_t node, uint64_
     return 0;
 }
 
-int wetdbg_state_advance(struct wetdbg_state *state, wetdbg_time t)
-{
-    (void)state;
-    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "there is no time %lu", (unsigned long)t);
-}
-
 int wetdbg_effects_open(struct wetdbg *wet, struct wetdbg_effects **out)
 {
     *out = (struct wetdbg_effects *)wet;

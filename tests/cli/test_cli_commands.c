@@ -779,6 +779,94 @@ static void decisions_are_those_of_the_last_slice_or_of_a_criterion(void **state
     check_rows(f, rows, sizeof(rows) / sizeof(*rows));
 }
 
+/* ---- breakpoints ---- */
+
+static void breakpoints_stop_both_ways_and_count(void **state)
+{
+    static const struct row rows[] = {
+        {"info breakpoints", 0, "No breakpoints, watchpoints or catchpoints.\n"},
+        {"break main.c:12 if 2 > 1", 0,
+         "Breakpoint 1 at 0x1020: file main.c, line 12. It is reached 124 times in the run.\n"},
+        {"run", 0, "Breakpoint 1, time 3: main at main.c:12\n12\tmain line 12;\n"},
+        {"tbreak main.c:14", 0,
+         "Temporary breakpoint 2 at 0x1040: file main.c, line 14. It is reached 124 times in the "
+         "run.\n"},
+        {"continue", 0, "Temporary breakpoint 2, time 5: main at main.c:14\n14\tmain line 14;\n"},
+        {"continue", 0, "Breakpoint 1, time 11: main at main.c:12\n12\tmain line 12;\n"},
+        {"reverse-continue", 0, "Breakpoint 1, time 3: main at main.c:12\n12\tmain line 12;\n"},
+        {"continue 3", 0,
+         "Will ignore next 2 crossings of breakpoint 1.  Continuing.\n"
+         "Breakpoint 1, time 27: main at main.c:12\n12\tmain line 12;\n"},
+        {"ignore 1 2", 0, "Will ignore next 2 crossings of breakpoint 1.\n"},
+        {"info breakpoints", 0,
+         "Num     Type           Disp Enb Address            What\n"
+         "1       breakpoint     keep y   0x0000000000001020 in main at main.c:12\n"
+         "\tstop only if 2 > 1\n"
+         "\tbreakpoint already hit 6 times\n"
+         "\tignore next 2 hits\n"
+         "\treached 124 times in the run\n"},
+        {"condition 1 0", 0, ""},
+        {"continue", 0, "time 1001: helper at util.c:30\n30\treturn *p;?[31m\n"},
+        {"condition 1", 0, "Breakpoint 1 now unconditional.\n"},
+        {"ignore 1 0", 0, "Will stop next time breakpoint 1 is reached.\n"},
+        {"display 6 * 7", 0, "1: 6 * 7 = 42\n"},
+        {"reverse-continue", 0,
+         "Breakpoint 1, time 987: main at main.c:12\n12\tmain line 12;\n1: 6 * 7 = 42\n"},
+        {"undisplay 1", 0, ""},
+        {"disable 1", 0, ""},
+        {"reverse-continue", 0, "time 1: main at main.c:10\n10\tmain line 10;\n"},
+        {"enable once 1", 0, ""},
+        {"continue", 0, "Breakpoint 1, time 3: main at main.c:12\n12\tmain line 12;\n"},
+        {"advance main.c:16", 0, "time 7: main at main.c:16\n16\tmain line 16;\n"},
+        {"clear main.c:12", 0, "Deleted breakpoint 1\n"},
+    };
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+}
+
+static void what_cannot_stop_is_refused(void **state)
+{
+    static const struct row rows[] = {
+        {"break nowhere", 1, "no function is called 'nowhere'\n"},
+        {"break main.c:12 if", 2, "behind 'if' comes a condition\n"},
+        {"break main.c:12 thread 7", 1, "there is no thread 7: there are 1 to 1\n"},
+        {"break main.c:12 if nothing", 1,
+         "no variable 'nothing' is visible here, in main (main.c:12, time 3)\n"},
+        {"watch 3", 3,
+         "'3' is not in memory here but in a register, or was computed: only memory is watched "
+         "(try 'origin 3')\n"},
+        {"catch nonsense", 2,
+         "catch: 'nonsense' cannot be caught; usage: catch syscall, signal, fork, vfork, exec, "
+         "throw, rethrow or catch\n"},
+        {"catch syscall nonsense", 2, "catch: no system call is called 'nonsense'\n"},
+        {"catch signal SIGUSR1 write", 2, "catch: no signal is called 'write'\n"},
+        {"catch throw", 1, "the program has no C++ exceptions: nothing is called '__cxa_throw'\n"},
+        {"delete 1", 1, "there is no breakpoint number 1\n"},
+        {"ignore x 1", 2, "'x' is no number of a breakpoint\n"},
+        {"disable 3-1", 2, "'3-1' is no number of a breakpoint\n"},
+        {"commands", 1, "there are no breakpoints yet\n"},
+        {"continue 2", 1, "no breakpoint stopped here that could be passed 2 times\n"},
+        {"undisplay 4", 1, "there is no display number 4\n"},
+        {"rbreak ^nothing", 1, "no function with lines matches '^nothing'\n"},
+        {"clear main.c:12", 1, "no breakpoint is at main.c:12\n"},
+    };
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+}
+
+static void commands_of_a_breakpoint_are_run_when_it_stops(void **state)
+{
+    static const struct row rows[] = {
+        {"break main.c:12", 0,
+         "Breakpoint 1 at 0x1020: file main.c, line 12. It is reached 124 times in the run.\n"},
+        {"commands", 0, ""},
+        {"silent", 0, ""},
+        {"print 40 + 2", 0, ""},
+        {"end", 0, ""},
+        {"run", 0, "40 + 2 = 42\n"},
+        {"goto now", 0, "time 3: main at main.c:12\n12\tmain line 12;\n"},
+    };
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+}
+
 /* ---- JSON ---- */
 
 static void json_of_each_command_is_one_object_with_schema(void **state)
@@ -804,7 +892,29 @@ static void json_of_each_command_is_one_object_with_schema(void **state)
         {"why main.c:10", "wetdbg.why/1", "hops"},
         {"decisions", "wetdbg.decisions/1", "decisions"},
         {"instances main.c:11", "wetdbg.instances/1", "instances"},
+        {"break main.c:12", "wetdbg.breakpoint/1", "breakpoint"},
+        {"run", "wetdbg.position/1", "stops"},
+        {"info breakpoints", "wetdbg.breakpoints/1", "breakpoints"},
+        {"continue 2", "wetdbg.position/1", "stops"},
+        {"tbreak main.c:13", "wetdbg.breakpoint/1", "breakpoint"},
+        {"rbreak main", "wetdbg.breakpoints/1", "breakpoints"},
+        {"catch syscall", "wetdbg.breakpoint/1", "breakpoint"},
+        {"condition 1 1", "wetdbg.breakpoints/1", "breakpoints"},
+        {"ignore 1 3", "wetdbg.breakpoints/1", "breakpoints"},
+        {"disable 1", "wetdbg.breakpoints/1", "breakpoints"},
+        {"enable 1", "wetdbg.breakpoints/1", "breakpoints"},
+        {"clear main.c:12", "wetdbg.breakpoints/1", "breakpoints"},
+        {"delete", "wetdbg.breakpoints/1", "breakpoints"},
+        {"display 1", "wetdbg.displays/1", "displays"},
+        {"info display", "wetdbg.displays/1", "displays"},
+        {"goto start", "wetdbg.position/1", "displays"},
+        {"undisplay 1", "wetdbg.displays/1", "displays"},
+        {"start", "wetdbg.position/1", "time"},
         {"goto crash", "wetdbg.position/1", "time"},
+        {"watch *p", "wetdbg.breakpoint/1", "breakpoint"},
+        {"rwatch *p", "wetdbg.breakpoint/1", "breakpoint"},
+        {"awatch *p", "wetdbg.breakpoint/1", "breakpoint"},
+        {"delete", "wetdbg.breakpoints/1", "breakpoints"},
         {"backtrace", "wetdbg.backtrace/1", "frames"},
         {"frame 1", "wetdbg.frame/1", "function"},
         {"print x", "wetdbg.print/1", "value"},
@@ -1142,6 +1252,9 @@ int main(void)
         CASE(origin_shows_each_hop_and_how_chains_end),
         CASE(registers_of_avx512_are_there_where_the_processor_has_them),
         CASE(goto_understands_each_form_of_time),
+        CASE(breakpoints_stop_both_ways_and_count),
+        CASE(what_cannot_stop_is_refused),
+        CASE(commands_of_a_breakpoint_are_run_when_it_stops),
         CASE(print_writes_values_as_gdb_does),
         CASE(frames_are_listed_and_selected),
         CASE(list_goes_on_where_it_ended),
