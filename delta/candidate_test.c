@@ -21,7 +21,10 @@ static const struct wetdbg_dd_options *options_of(const struct dlt_tester *teste
 static int look_interrupted(const struct dlt_tester *tester)
 {
     const volatile sig_atomic_t *interrupted = options_of(tester)->interrupted;
-    return interrupted && *interrupted ? wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted") : 0;
+    bool is_over = tester->until_s > 0 && wd_seconds() > tester->until_s;
+    return is_over || (interrupted && *interrupted)
+               ? wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted")
+               : 0;
 }
 
 /* ---- live runs come and go ---- */

@@ -44,6 +44,7 @@ struct dlt_tester {
     const struct wetdbg_dd_bytes *fail, *pass; /* whose outcomes are known */
     enum wetdbg_delta_outcome pass_outcome;
     unsigned jobs;
+    double until_s; /* by wd_seconds(): then no test is waited for, as if interrupted; 0: never */
     /* counted here */
     uint64_t tests, live_tests; /* outcomes that were asked for, and those that live runs gave */
 

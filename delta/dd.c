@@ -23,6 +23,7 @@
 #include "delta/input_files.h"
 #include "delta/judge.h"
 #include "delta/plan.h"
+#include "delta/smallest.h"
 #include <wetdbg/delta_program.h>
 #include <wetdbg/errors.h>
 
@@ -44,7 +45,9 @@ struct search {
     struct dlt_report fail_report, pass_report;
     struct dlt_reference reference;
     struct wd_buf candidate; /* room */
-    bool is_settled;         /* nothing is left to go on with */
+    struct dlt_smallest smallest;
+    const volatile sig_atomic_t *interrupted; /* NULL: nobody may interrupt (any more) */
+    bool is_settled;                          /* nothing is left to go on with */
 };
 
 /* ---- one run ---- */
@@ -58,7 +61,7 @@ static int run(struct search *search, const struct wetdbg_dd_bytes *candidate,
     if (err)
         return err;
     search->tests++;
-    err = dlt_trial_finish(trial, 1, search->options->interrupted, &which, report);
+    err = dlt_trial_finish(trial, 1, search->interrupted, &which, report);
     dlt_trial_cancel(trial);
     return err;
 }
@@ -242,6 +245,8 @@ static int test_start(void *context, unsigned slot, const struct wetdbg_delta_se
 {
     struct search *search = context;
     int err = candidate_make(search, set);
+    if (!err && search->options->budget_s > 0)
+        err = dlt_smallest_begin(&search->smallest, slot, set);
     if (err)
         return err;
     key_of(search->candidate.data, search->candidate.size_bytes, &search->slot_keys[slot]);
@@ -251,11 +256,25 @@ static int test_start(void *context, unsigned slot, const struct wetdbg_delta_se
         search->is_doubted);
 }
 
+/* Whoever asked is told, and a candidate that failed is kept. */
+static int test_tell(struct search *search, unsigned slot, enum wetdbg_delta_outcome outcome)
+{
+    const struct wd_buf *candidate = &search->tester.slots[slot].candidate;
+    const struct wetdbg_dd_bytes bytes = {candidate->data, candidate->size_bytes};
+    if (search->options->tested)
+        search->options->tested(search->options->arg, &bytes, outcome, search->is_last_live);
+    return outcome == WETDBG_DELTA_FAIL && search->options->budget_s > 0
+               ? dlt_smallest_learn(&search->smallest, slot, search->is_last_live)
+               : 0;
+}
+
 static int test_finish(void *context, unsigned *slot, enum wetdbg_delta_outcome *outcome)
 {
     struct search *search = context;
     enum wetdbg_delta_outcome known;
     int err = dlt_test_finish(&search->tester, slot, outcome, &search->is_last_live);
+    if (!err)
+        err = test_tell(search, *slot, *outcome);
     if (err || search->is_last_live || !search->doubted ||
         !dlt_journal_is_live(search->journal, &search->slot_keys[*slot]))
         return err;
@@ -504,7 +523,11 @@ static int search_open(struct search *search)
 {
     const struct wetdbg_dd_options *options = search->options;
     struct wetdbg_delta_key key;
-    int err = dlt_plan_init(&search->plan, options);
+    int err = options->pass && options->budget_s > 0
+                  ? wetdbg_fail(-WETDBG_ERR_USAGE, "a search with a passing input has no budget")
+                  : 0;
+    if (!err)
+        err = dlt_plan_init(&search->plan, options);
     if (!err)
         err = dlt_input_read(options, true, &search->fail);
     if (!err)
@@ -529,6 +552,7 @@ static void search_close(struct search *search)
     dlt_journal_close(search->journal, search->is_settled);
     dlt_input_fini(&search->input);
     dlt_plan_fini(&search->plan);
+    dlt_smallest_fini(&search->smallest);
     wd_buf_fini(&search->candidate);
     free(search->pass.data);
     free(search->fail.data);
@@ -544,12 +568,14 @@ static unsigned jobs_of(const struct wetdbg_dd_options *options)
 
 static void tester_set(struct search *search, const struct dlt_live_engine *engine)
 {
-    search->tester = (struct dlt_tester){.plan = &search->plan,
-                                         .reference = &search->reference,
-                                         .engine = engine,
-                                         .fail = &search->fail,
-                                         .pass = &search->pass,
-                                         .jobs = jobs_of(search->options)};
+    search->tester = (struct dlt_tester){
+        .plan = &search->plan,
+        .reference = &search->reference,
+        .engine = engine,
+        .fail = &search->fail,
+        .pass = &search->pass,
+        .until_s = search->options->budget_s > 0 ? wd_seconds() + search->options->budget_s : 0,
+        .jobs = jobs_of(search->options)};
 }
 
 /* Goes through the search once more, with what is known: only what the result's being minimal rests
@@ -591,6 +617,31 @@ static int search_whole(struct search *search, struct wetdbg_delta_result *found
     }
 }
 
+/* What a search that was cut short has: the smallest input of which a real run says that it
+ * fails. */
+static int search_cut(struct search *search, struct wetdbg_dd_result *result)
+{
+    int err = -WETDBG_ERR_NOT_FOUND;
+    search->interrupted = NULL;
+    for (unsigned only_real = 0; only_real < 2 && err == -WETDBG_ERR_NOT_FOUND; only_real++) {
+        const struct dlt_set *smallest = dlt_smallest_get(&search->smallest, only_real);
+        struct dlt_set none = {0}, all = {0};
+        err = dlt_set_init(&none, search->input.count);
+        if (!err && !smallest && !(err = dlt_set_init(&all, search->input.count)))
+            dlt_set_add(&all, 0, all.count);
+        const struct wetdbg_delta_result found = {.pass = none.words,
+                                                  .fail = smallest ? smallest->words : all.words,
+                                                  .count = search->input.count};
+        wetdbg_dd_result_fini(result);
+        if (!err)
+            err = result_make(search, &found, result);
+        dlt_set_fini(&none);
+        dlt_set_fini(&all);
+    }
+    result->is_cut = true;
+    return err;
+}
+
 int dlt_dd(const struct wetdbg_dd_options *options, const struct dlt_live_engine *engine,
            struct wetdbg_dd_result *result)
 {
@@ -600,6 +651,7 @@ int dlt_dd(const struct wetdbg_dd_options *options, const struct dlt_live_engine
     if (!search)
         return -ENOMEM;
     search->options = options;
+    search->interrupted = options->interrupted;
     tester_set(search, engine);
     search->reference.plan = &search->plan;
     *result = (struct wetdbg_dd_result){0};
@@ -608,6 +660,8 @@ int dlt_dd(const struct wetdbg_dd_options *options, const struct dlt_live_engine
         err = ends_run(search);
     if (!err)
         err = search_whole(search, &found, result);
+    if (err == -WETDBG_ERR_INTERRUPTED && options->budget_s > 0 && search->tester.tests)
+        err = search_cut(search, result);
     if (search->journal)
         result->resumed = dlt_journal_count(search->journal);
     result->tests = search->tests + search->tester.tests;

@@ -9,7 +9,7 @@
 #include "delta/plan.h"
 
 struct dlt_extra_run {
-    struct dlt_how how;
+    struct dlt_report report;
     bool fails;       /* as far as that can be told without another run */
     char ended[1000]; /* how it ended, in words: "the program exited with status 0" */
     char input[2 *

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include <wetdbg/api.h>
+#include <wetdbg/delta.h>
 
 WETDBG_BEGIN
 
@@ -103,6 +104,13 @@ struct wetdbg_dd_options {
      * still to be told apart, of `total`. */
     void (*progress)(void *arg, uint64_t tests, uint64_t live, size_t left, size_t total);
     void *arg;
+    /* Told of each outcome that a test gave, with the candidate, which is borrowed for the call;
+     * `is_live`: a live run alone said so. May be NULL. */
+    void (*tested)(void *arg, const struct wetdbg_dd_bytes *candidate,
+                   enum wetdbg_delta_outcome outcome, bool is_live);
+    /* Without `pass`: seconds, after which the search ends, and the smallest input that failed so
+     * far is the result; so is it when the search is interrupted. 0: it ends when it is done. */
+    double budget_s;
 };
 
 #define WETDBG_DD_NOWHERE       UINT64_MAX
@@ -129,6 +137,8 @@ struct wetdbg_dd_result {
     uint64_t recalled;            /* candidates whose outcome was known, also from a journal */
     uint64_t resumed;             /* tests that a journal knew at the beginning */
     double seconds;
+    bool
+        is_cut; /* `budget_s` was over, or it was interrupted: `fail` is smaller, but not minimal */
     /* The two minimal inputs. Words, variables and names of files end with a zero byte each. */
     struct wetdbg_dd_bytes pass, fail;
     uint64_t
@@ -152,6 +162,29 @@ struct wetdbg_dd_result {
 int wetdbg_dd(const struct wetdbg_dd_options *options, struct wetdbg_dd_result *result);
 
 void wetdbg_dd_result_fini(struct wetdbg_dd_result *result);
+
+/* How one run went. */
+struct wetdbg_dd_trial {
+    bool is_ended;         /* by itself, within all limits */
+    int exit_status;       /* 128 + N if signal N ended it; -1 unless it `is_ended` */
+    int signal;            /* that ended it, or 0 */
+    uint64_t output_bytes; /* to standard output */
+    /* Of WETDBG_DD_EXPECT: the first byte of the output that is not as expected; output_bytes if
+     * all of it is right, and more was expected. WETDBG_DD_NOWHERE: it is as expected. */
+    uint64_t wrong_offset;
+    /* As far as this run alone tells: FAIL is a failure of the oracle's kind, wherever it was; PASS
+     * is that a command said so or, of the others, that no signal ended it. */
+    enum wetdbg_delta_outcome outcome;
+    double seconds;
+};
+
+/*
+ * Runs the program once on an input, as a search would: with the words, the directory, the
+ * environment, the limits and the oracle of `options`; a run may take 60 s by default. Errors of
+ * wetdbg_dd(), but for those of outcomes.
+ */
+int wetdbg_dd_try(const struct wetdbg_dd_options *options, const struct wetdbg_dd_bytes *input,
+                  struct wetdbg_dd_trial *trial);
 
 WETDBG_END
 
