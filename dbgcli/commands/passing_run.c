@@ -83,7 +83,9 @@ static int find_criterion(struct cli_session *failing, const struct wetdbg_crite
     wetdbg_time time;
     uint64_t pc;
     int err;
-    if (info->kind == WETDBG_CRITERION_CRASH) {
+    if (run->counterpart) {
+        err = cli_criterion_parse(&run->session, run->counterpart, false, &run->criterion);
+    } else if (info->kind == WETDBG_CRITERION_CRASH) {
         err = wetdbg_pc_in_other(failing->wet, info->pc, wet, &pc);
         if (!err)
             err = wetdbg_find_instance(wet, &pc, 1, -1, &time);

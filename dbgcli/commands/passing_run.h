@@ -9,6 +9,9 @@
 struct cli_passing_run {
     const char *name; /* a FILE.wet or a recording, as it was given */
     bool is_trusted;  /* a FILE.wet of that name is the user's own */
+    /* What in it corresponds to what is wrong in the failing run, where somebody knows better than
+     * find_criterion() does; else NULL. Borrowed. */
+    const char *counterpart;
     struct cli_session session;
     struct wetdbg_criterion *criterion;
     struct wetdbg_slice *slice; /* NULL: nothing corresponds */

@@ -129,11 +129,47 @@ static json_t *json_of_criterion(const struct cli_locating *self)
     return object;
 }
 
+static json_t *json_of_neighbour(const struct cli_neighbour *neighbour)
+{
+    json_t *object = json_object();
+
+    cli_json_set(object, "run", cli_json_text(neighbour->wet_path));
+    cli_json_set(object, "file", cli_json_text(neighbour->file));
+    cli_json_set(object, "bytes", cli_json_count(neighbour->input_bytes));
+    cli_json_set(object, "because", cli_json_text(neighbour->words));
+    return object;
+}
+
+static json_t *json_of_reduced(const struct cli_reduced *reduced)
+{
+    json_t *object = json_object();
+
+    cli_json_set(object, "file", cli_json_text(reduced->file));
+    cli_json_set(object, "bytes", cli_json_count(reduced->input.size));
+    cli_json_set(object, "of", cli_json_count(reduced->of));
+    cli_json_set(object, "is_minimal", json_boolean(reduced->is_minimal));
+    cli_json_set(object, "tests", cli_json_count(reduced->tests));
+    cli_json_set(object, "run", cli_json_text(reduced->wet_path));
+    return object;
+}
+
+static json_t *json_of_prefix(const struct cli_prefix *prefix)
+{
+    json_t *object = json_object();
+
+    cli_json_set(object, "file", cli_json_text(prefix->file));
+    cli_json_set(object, "bytes", cli_json_count(prefix->bytes));
+    cli_json_set(object, "output_bytes", cli_json_count(prefix->output_bytes));
+    cli_json_set(object, "because", cli_json_text(prefix->words));
+    return object;
+}
+
 static void print_json(const struct cli_locating *self, const struct wetdbg_suspect *suspects,
                        size_t count)
 {
     json_t *object = cli_json_object("wetdbg.locate/1");
-    json_t *rows = json_array(), *missing = json_array(), *passing = json_array();
+    json_t *rows = json_array(), *missing = json_array(), *passing = json_array(),
+           *found = json_array();
 
     for (size_t i = 0; i < count && (!self->limit || i < self->limit); i++)
         cli_json_append(rows, json_of_suspect(self, &suspects[i], i + 1));
@@ -141,18 +177,27 @@ static void print_json(const struct cli_locating *self, const struct wetdbg_susp
         cli_json_append(missing, cli_json_text(self->missing[i]));
     for (size_t i = 0; i < self->passing_count; i++)
         cli_json_append(passing, cli_json_text(self->passing[i].name));
+    for (size_t i = 0; i < self->found_passing.count; i++)
+        cli_json_append(found, json_of_neighbour(&self->found_passing.list[i]));
     cli_json_set(object, "run", cli_json_text(self->wet_path));
     cli_json_set(object, "criterion", json_of_criterion(self));
     cli_json_set(object, "executed_lines", cli_json_count(wetdbg_locate_executed(self->locate)));
     cli_json_set(object, "suspects", rows);
     cli_json_set(object, "seconds", json_real(cli_locating_seconds(self)));
+    cli_json_set(object, "reduced",
+                 self->reduced.file ? json_of_reduced(&self->reduced) : json_null());
+    cli_json_set(object, "passing_beginning",
+                 self->prefix.file ? json_of_prefix(&self->prefix) : json_null());
     cli_json_set(object, "passing", passing);
+    cli_json_set(object, "found_passing", found);
     cli_json_set(object, "missing", missing);
     cli_json_set(object, "final", json_boolean(!self->has_more));
     cli_out_json(self->session->out, object);
 }
 
 /* ---- text ---- */
+
+#define SHORT_BYTES 200 /* of an input that is shown */
 
 static void print_reason(const struct cli_locating *self, const struct wetdbg_suspect *suspect,
                          const struct wetdbg_reason *reason)
@@ -212,6 +257,56 @@ static void print_wrong(const struct cli_locating *self)
     fputs("\"\n", out->stream);
 }
 
+/* Whether people can read it at a glance. */
+static bool is_short_text(const struct wetdbg_dd_bytes *input)
+{
+    bool is_text = input->size <= SHORT_BYTES;
+
+    for (size_t i = 0; i < input->size && is_text; i++)
+        is_text = (input->data[i] >= ' ' && input->data[i] < 0x7f) || input->data[i] == '\n' ||
+                  input->data[i] == '\t';
+    return is_text;
+}
+
+static void print_reduced(const struct cli_locating *self)
+{
+    const struct cli_reduced *reduced = &self->reduced;
+    struct cli_out *out = self->session->out;
+
+    if (!reduced->file)
+        return;
+    fprintf(out->stream, "smaller input: %zu of %" PRIu64 " bytes fail alike", reduced->input.size,
+            reduced->of);
+    fputs(reduced->is_minimal ? ", and none of them can go" : "", out->stream);
+    fputs(reduced->wet_path ? "; all that follows is of a run on them\n  " : "\n  ", out->stream);
+    cli_out_text(out, reduced->file);
+    if (is_short_text(&reduced->input)) {
+        fputs(": \"", out->stream);
+        cli_out_quoted(out, reduced->input.data, reduced->input.size);
+        putc('"', out->stream);
+    }
+    putc('\n', out->stream);
+}
+
+/* What passes beside the failing input. */
+static void print_neighbours(const struct cli_locating *self)
+{
+    struct cli_out *out = self->session->out;
+
+    if (self->prefix.file) {
+        fputs("passes: ", out->stream);
+        cli_out_text(out, self->prefix.words);
+        fputs("\n  ", out->stream);
+        cli_out_text(out, self->prefix.file);
+        putc('\n', out->stream);
+    }
+    for (size_t i = 0; i < self->found_passing.count; i++) {
+        fputs(i ? "             " : "passing run: ", out->stream);
+        cli_out_text(out, self->found_passing.list[i].words);
+        putc('\n', out->stream);
+    }
+}
+
 static void print_text(const struct cli_locating *self, const struct wetdbg_suspect *suspects,
                        size_t count)
 {
@@ -219,6 +314,8 @@ static void print_text(const struct cli_locating *self, const struct wetdbg_susp
     size_t shown = self->limit && self->limit < count ? (size_t)self->limit : count;
 
     print_wrong(self);
+    print_reduced(self);
+    print_neighbours(self);
     fprintf(out->stream, "%zu of %zu lines that ran, the most suspicious first", shown, count);
     fprintf(out->stream, self->has_more ? " (looking on...):\n" : " (%.1f s):\n",
             cli_locating_seconds(self));

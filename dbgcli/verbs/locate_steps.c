@@ -49,15 +49,14 @@ double cli_locating_seconds(const struct cli_locating *self)
     return now() - self->begin;
 }
 
-static double seconds_left(const struct cli_locating *self)
+double cli_locating_seconds_left(const struct cli_locating *self)
 {
     return self->budget - cli_locating_seconds(self);
 }
 
 /* ---- what is missing ---- */
 
-__attribute__((format(printf, 2, 3))) static void miss(struct cli_locating *self,
-                                                       const char *format, ...)
+void cli_locating_miss(struct cli_locating *self, const char *format, ...)
 {
     va_list args;
     char *text;
@@ -71,15 +70,15 @@ __attribute__((format(printf, 2, 3))) static void miss(struct cli_locating *self
 }
 
 /* Of a step that the list can do without: its error is told, unless it ends everything. */
-static int miss_step(struct cli_locating *self, const char *what, int err)
+int cli_locating_miss_step(struct cli_locating *self, const char *what, int err)
 {
     if (!err || err == -ENOMEM || (err == -WETDBG_ERR_INTERRUPTED && cli_interrupt_is_pending()))
         return err;
     wetdbg_interrupt_clear(self->session->wet);
     if (err == -WETDBG_ERR_INTERRUPTED)
-        miss(self, "%s: there was no time for it; --budget gives more", what);
+        cli_locating_miss(self, "%s: there was no time for it; --budget gives more", what);
     else
-        miss(self, "%s: %s", what, wetdbg_error(err));
+        cli_locating_miss(self, "%s: %s", what, wetdbg_error(err));
     return 0;
 }
 
@@ -107,7 +106,7 @@ static int find_criterion(struct cli_locating *self)
         err = cli_slice_criterion(self->session, self->failure.criterion, false, &self->criterion);
     if (err != -WETDBG_ERR_NOT_FOUND || self->right.target)
         return err;
-    miss(self, "%s cannot be sliced: %s", self->failure.criterion, wetdbg_error(err));
+    cli_locating_miss(self, "%s cannot be sliced: %s", self->failure.criterion, wetdbg_error(err));
     free(self->failure.criterion);
     self->failure.criterion = cli_strdup("exit");
     return cli_slice_criterion(self->session, self->failure.criterion, false, &self->criterion);
@@ -132,8 +131,9 @@ static int make_slice(struct cli_locating *self)
     int err = slice_into(self, LOOK);
 
     if (!err && wetdbg_slice_get_counts(self->slice)->looked_to)
-        miss(self, "what ran before time %" PRIu64 " was not looked at: the run is too long",
-             (uint64_t)wetdbg_slice_get_counts(self->slice)->looked_to);
+        cli_locating_miss(self,
+                          "what ran before time %" PRIu64 " was not looked at: the run is too long",
+                          (uint64_t)wetdbg_slice_get_counts(self->slice)->looked_to);
     if (!err)
         err = slice_smaller(self, WETDBG_SLICE_DATA);
     return err ? err : slice_smaller(self, WETDBG_SLICE_THIN);
@@ -162,7 +162,7 @@ static int hold_against(struct cli_locating *self)
         err = wetdbg_locate_take_passing(self->locate, self->slice, passing, self->passing_count,
                                          is_unwanted, self);
     free(passing);
-    return miss_step(self, "passing runs", err);
+    return cli_locating_miss_step(self, "passing runs", err);
 }
 
 static int open_passing(struct cli_locating *self)
@@ -178,7 +178,8 @@ static int open_passing(struct cli_locating *self)
 
 static int cut(struct cli_locating *self)
 {
-    return miss_step(self, "pieces of right output", cli_locating_take_pieces(self, is_unwanted));
+    return cli_locating_miss_step(self, "pieces of right output",
+                                  cli_locating_take_pieces(self, is_unwanted));
 }
 
 /* ---- pruning ---- */
@@ -198,7 +199,7 @@ static int is_late(void *arg, uint64_t done, uint64_t total)
 
 static int prune_by(struct cli_locating *self, const struct wetdbg_criterion *right)
 {
-    struct deadline deadline = {now() + PRUNING_SHARE * seconds_left(self)};
+    struct deadline deadline = {now() + PRUNING_SHARE * cli_locating_seconds_left(self)};
     struct wetdbg_prune_options how = {.right = &right,
                                        .right_count = 1,
                                        .limit = JUDGED_MAX,
@@ -218,14 +219,15 @@ static int prune(struct cli_locating *self)
     int err = wetdbg_prune_right_before(self->session->wet, self->criterion, &right);
 
     if (err == -WETDBG_ERR_NOT_FOUND) {
-        miss(self, "no correct output before what is wrong: confidence not applicable");
+        cli_locating_miss(self,
+                          "no correct output before what is wrong: confidence not applicable");
         return 0;
     }
     if (!err) {
         err = prune_by(self, right);
         wetdbg_criterion_free(right);
     }
-    return miss_step(self, "confidence", err);
+    return cli_locating_miss_step(self, "confidence", err);
 }
 
 /* ---- switched runs ---- */
@@ -300,15 +302,15 @@ static int find_candidates(struct cli_locating *self)
 
 static int search(struct cli_locating *self)
 {
-    struct wetdbg_search_options how = {.runner =
-                                            wetdbg_trials_runner(self->trials, self->candidates),
-                                        .budget_seconds = SWITCHING_SHARE * seconds_left(self),
-                                        .interrupted = cli_interrupt_flag(),
-                                        .enough = WETDBG_VERDICT_EXACT};
+    struct wetdbg_search_options how = {
+        .runner = wetdbg_trials_runner(self->trials, self->candidates),
+        .budget_seconds = SWITCHING_SHARE * cli_locating_seconds_left(self),
+        .interrupted = cli_interrupt_flag(),
+        .enough = WETDBG_VERDICT_EXACT};
     int err = wetdbg_search(self->candidates, self->order, &how, &self->found);
 
     if (!err && *self->found.unresolved && !self->found.count)
-        miss(self, "switched runs: some are unresolved: %s", self->found.unresolved);
+        cli_locating_miss(self, "switched runs: some are unresolved: %s", self->found.unresolved);
     wetdbg_locate_take_findings(self->locate, &self->found);
     return err;
 }
@@ -319,8 +321,9 @@ static int switch_decisions(struct cli_locating *self)
     int err = 0;
 
     if (!expect(self, &expected)) {
-        miss(self, "switched runs: nothing says when one is right; --expect=FILE or --oracle=CMD "
-                   "would");
+        cli_locating_miss(
+            self, "switched runs: nothing says when one is right; --expect=FILE or --oracle=CMD "
+                  "would");
         return 0;
     }
     if (!self->session->switcher)
@@ -329,9 +332,9 @@ static int switch_decisions(struct cli_locating *self)
         err = wetdbg_trials_new(self->session->switcher, &expected, &self->trials);
     if (!err)
         err = find_candidates(self);
-    if (!err && seconds_left(self) > LEAST_SECONDS)
+    if (!err && cli_locating_seconds_left(self) > LEAST_SECONDS)
         err = search(self);
-    return miss_step(self, "switched runs", err);
+    return cli_locating_miss_step(self, "switched runs", err);
 }
 
 /* ---- replaced values ---- */
@@ -347,7 +350,7 @@ static int replace_values(struct cli_locating *self)
         .until = is_missing ? 0 : wetdbg_failure_time(self->criterion),
         .passing = wets,
         .passing_count = self->passing_count,
-        .budget_seconds = REPLACING_SHARE * seconds_left(self),
+        .budget_seconds = REPLACING_SHARE * cli_locating_seconds_left(self),
         .interrupted = cli_interrupt_flag()};
     int err = wetdbg_replacements_find(self->trials, self->slice, &how, &self->replaced);
 
@@ -356,7 +359,7 @@ static int replace_values(struct cli_locating *self)
         err = wetdbg_locate_take_replacements(self->locate, self->slice, &self->replaced);
     if (!err && self->replaced.is_interrupted)
         err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
-    return miss_step(self, "replaced values", err);
+    return cli_locating_miss_step(self, "replaced values", err);
 }
 
 /* ---- mutants ---- */
@@ -366,12 +369,12 @@ static int try_mutants(struct cli_locating *self)
     if (!self->trials)
         return 0;
     bool is_missing = self->failure.kind == CLI_FAILURE_MISSING;
-    struct wetdbg_mutant_options how = {.rank = wetdbg_locate_rank,
-                                        .rank_arg = self->locate,
-                                        .until =
-                                            is_missing ? 0 : wetdbg_failure_time(self->criterion),
-                                        .budget_seconds = MUTATING_SHARE * seconds_left(self),
-                                        .interrupted = cli_interrupt_flag()};
+    struct wetdbg_mutant_options how = {
+        .rank = wetdbg_locate_rank,
+        .rank_arg = self->locate,
+        .until = is_missing ? 0 : wetdbg_failure_time(self->criterion),
+        .budget_seconds = MUTATING_SHARE * cli_locating_seconds_left(self),
+        .interrupted = cli_interrupt_flag()};
     const struct wetdbg_suspect *suspects;
     size_t count;
     int err = wetdbg_locate_suspects(self->locate, &suspects, &count);
@@ -382,7 +385,7 @@ static int try_mutants(struct cli_locating *self)
         err = wetdbg_locate_take_mutants(self->locate, &self->mutants);
     if (!err && self->mutants.is_interrupted)
         err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
-    return miss_step(self, "mutants", err);
+    return cli_locating_miss_step(self, "mutants", err);
 }
 
 /* ---- implicit dependences ---- */
@@ -399,7 +402,7 @@ static int find_implicit(struct cli_locating *self)
                                                                 : NULL,
                                           .expected = self->right.expected,
                                           .expected_size = self->right.expected_size,
-                                          .budget_seconds = seconds_left(self),
+                                          .budget_seconds = cli_locating_seconds_left(self),
                                           .interrupted = cli_interrupt_flag()};
     int err = 0;
 
@@ -412,7 +415,7 @@ static int find_implicit(struct cli_locating *self)
                                    &how, &self->implicit);
     if (!err)
         err = wetdbg_locate_take_implicit(self->locate, &self->implicit);
-    return miss_step(self, "implicit dependences", err);
+    return cli_locating_miss_step(self, "implicit dependences", err);
 }
 
 /* ---- all of it ---- */
@@ -428,11 +431,42 @@ static int begin(struct cli_locating *self)
     return err;
 }
 
+static void forget_missing(struct cli_locating *self)
+{
+    for (size_t i = 0; i < self->missing_count; i++)
+        free(self->missing[i]);
+    self->missing_count = 0;
+}
+
+int cli_locating_turn(struct cli_locating *self, struct cli_session *session, const char *wet_path)
+{
+    forget_missing(self);
+    wetdbg_locate_free(self->locate);
+    wetdbg_slice_free(self->slice);
+    wetdbg_criterion_free(self->criterion);
+    cli_failure_fini(&self->failure);
+    self->locate = NULL;
+    self->slice = NULL;
+    self->criterion = NULL;
+    self->session = session;
+    self->wet_path = wet_path;
+    return begin(self);
+}
+
+/* Steps that only prepare what others ask bring no better answer. */
+static bool is_better(const struct cli_locating *self, int (*step)(struct cli_locating *self))
+{
+    if (step == cli_reduce)
+        return self->reduced.file != NULL;
+    return step != open_passing && step != cli_neighbours_find && step != cli_prefix_find;
+}
+
 int cli_locating_run(struct cli_locating *self, int (*answer)(struct cli_locating *self))
 {
     static int (*const steps[])(struct cli_locating * self) = {
-        make_slice,       open_passing, hold_against,   cut,           prune,
-        switch_decisions, try_mutants,  replace_values, find_implicit,
+        cli_reduce,          make_slice,    cut,   cli_prefix_find,  open_passing,
+        cli_neighbours_find, hold_against,  prune, switch_decisions, try_mutants,
+        replace_values,      find_implicit,
     };
     const size_t count = sizeof(steps) / sizeof(*steps);
     int err = begin(self);
@@ -442,14 +476,15 @@ int cli_locating_run(struct cli_locating *self, int (*answer)(struct cli_locatin
         err = answer(self);
     for (size_t i = 0; i < count && !err; i++) {
         bool is_passing = steps[i] == open_passing || steps[i] == hold_against;
+        bool is_first = steps[i] == cli_reduce || steps[i] == make_slice;
         if (is_passing && !self->passing_count)
             continue;
-        if (i && !is_passing && seconds_left(self) < LEAST_SECONDS) {
-            miss(self, "the time of --budget is over");
+        if (!is_first && !is_passing && cli_locating_seconds_left(self) < LEAST_SECONDS) {
+            cli_locating_miss(self, "the time of --budget is over");
             break;
         }
         err = steps[i](self);
-        if (!err && steps[i] != open_passing && i + 1 < count)
+        if (!err && is_better(self, steps[i]) && i + 1 < count)
             err = answer(self);
     }
     self->has_more = false;
@@ -462,8 +497,7 @@ int cli_locating_run(struct cli_locating *self, int (*answer)(struct cli_locatin
 
 void cli_locating_fini(struct cli_locating *self)
 {
-    for (size_t i = 0; i < self->missing_count; i++)
-        free(self->missing[i]);
+    forget_missing(self);
     free(self->missing);
     wetdbg_implicit_result_fini(&self->implicit);
     wetdbg_replacement_result_fini(&self->replaced);
@@ -480,4 +514,7 @@ void cli_locating_fini(struct cli_locating *self)
     cli_failure_fini(&self->failure);
     for (size_t i = 0; i < self->passing_count; i++)
         cli_passing_run_close(&self->passing[i]);
+    cli_neighbours_fini(&self->found_passing);
+    cli_prefix_fini(&self->prefix);
+    cli_reduced_fini(&self->reduced);
 }

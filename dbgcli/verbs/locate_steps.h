@@ -5,6 +5,10 @@
 
 #include "dbgcli/commands/passing_run.h"
 #include "dbgcli/verbs/locate_failure.h"
+#include "dbgcli/verbs/locate_input.h"
+#include "dbgcli/verbs/locate_neighbours.h"
+#include "dbgcli/verbs/locate_prefix.h"
+#include "dbgcli/verbs/locate_reduce.h"
 #include <wetdbg/locate.h>
 #include <wetdbg/switch.h>
 
@@ -21,8 +25,15 @@ struct cli_locating {
     bool shows_features; /* in JSON: what scores are made of */
     bool has_more;       /* further steps follow */
     bool is_shown;       /* some answer was given */
+    /* CLI_PASSING_MAX that were given, and behind them those that were found. */
     struct cli_passing_run *passing;
     size_t passing_count;
+    struct cli_locate_input input; /* of a PROGRAM */
+    bool runs_once;                /* it is not run again with other inputs: nobody wants that */
+    enum { CLI_RERUNS_UNKNOWN, CLI_RERUNS, CLI_RERUNS_NOT } reruns; /* or it may be, or not */
+    struct cli_reduced reduced;
+    struct cli_prefix prefix;
+    struct cli_neighbours found_passing;
     /* What was found out: */
     struct cli_failure failure;
     struct wetdbg_criterion *criterion;
@@ -49,10 +60,25 @@ struct cli_locating {
 int cli_locating_run(struct cli_locating *self, int (*answer)(struct cli_locating *self));
 void cli_locating_fini(struct cli_locating *self);
 
+/* Goes over to another failing run, whose session stays the caller's: what was found out of the one
+ * before is forgotten, and a first look is taken. Errors of that look. */
+int cli_locating_turn(struct cli_locating *self, struct cli_session *session, const char *wet_path);
+
+/* Says that something could not be asked, in a sentence without full stop. */
+__attribute__((format(printf, 2, 3))) void cli_locating_miss(struct cli_locating *self,
+                                                             const char *format, ...);
+
+/* Of a step that the list can do without, called `what`: its error is told, and is 0 then, unless
+ * it ends everything. */
+int cli_locating_miss_step(struct cli_locating *self, const char *what, int err);
+
 /* Starts its clock, by which its budget goes. */
 void cli_locating_begin(struct cli_locating *self);
 
 /* Seconds since it began. */
 double cli_locating_seconds(const struct cli_locating *self);
+
+/* What is left of its budget. */
+double cli_locating_seconds_left(const struct cli_locating *self);
 
 #endif

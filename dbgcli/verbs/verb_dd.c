@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dbgcli/alloc.h"
@@ -15,6 +14,7 @@
 #include "dbgcli/verbs/dd_chop.h"
 #include "dbgcli/verbs/memory_arg.h"
 #include "dbgcli/verbs/verb.h"
+#include "dbgcli/whole_file.h"
 #include <wetdbg/delta.h>
 #include <wetdbg/errors.h>
 #include <wetdbg/own_file.h>
@@ -224,30 +224,6 @@ static int search(struct wetdbg_dd_options *how, struct wetdbg_dd_result *found)
     return err;
 }
 
-/* Writes the minimal failing input under another name, and gives it its own when it is whole. */
-static int keep(const struct wetdbg_dd_result *found, const char *path)
-{
-    int fd;
-    size_t done = 0;
-    ssize_t wrote = 0;
-    char *part = cli_asprintf("%s.part", path);
-    int err = wetdbg_own_file_open(part, &fd);
-    if (!err) {
-        if (ftruncate(fd, 0))
-            err = wetdbg_fail_errno("%s", part);
-        while (!err && done < found->fail.size &&
-               (wrote = write(fd, found->fail.data + done, found->fail.size - done)) > 0)
-            done += (size_t)wrote;
-        if (!err && (done < found->fail.size || rename(part, path)))
-            err = wetdbg_fail_errno("%s", path);
-        close(fd);
-        if (err)
-            unlink(part);
-    }
-    free(part);
-    return err;
-}
-
 /* ---- what comes after it ---- */
 
 static int go_on_from(const struct cli_args *args, struct cli_dd_go_on *go_on)
@@ -274,7 +250,8 @@ static int answer(struct cli_app *app, const struct cli_args *args, struct wetdb
 {
     const char *kept = cli_args_value(args, "output");
     bool has_chop = how->argv[0] && !cli_args_has(args, "no-chop");
-    int err = kept ? keep(found, kept) : 0, interrupted = 0;
+    int err = kept ? cli_whole_file_write(kept, found->fail.data, found->fail.size) : 0,
+        interrupted = 0;
     if (app->out->json) {
         json_t *object = cli_dd_json(how, found);
         if (has_chop)

@@ -21,7 +21,6 @@
 
 #define BUDGET_SECONDS 60
 #define SUSPECTS_SHOWN 10
-#define PASSING_MAX    64
 
 static const struct cli_option options[] = {
     {"expect", 0, "FILE", "right is: standard output is that of FILE, and the exit status"},
@@ -35,6 +34,7 @@ static const struct cli_option options[] = {
     {"limit", 0, "N", "show N suspects (10; with --json all); 0: all"},
     {"jobs", 0, "N", "switched runs side by side; by default one for each processor"},
     CLI_HARNESS_OPTIONS(""),
+    {"once", 0, NULL, "run the program once only, and try no other inputs"},
     {"features", 0, NULL, "with --json: what scores are made of, too"},
     {"json", 0, NULL, "one JSON object for each answer, the last one is the best"},
     {"sarif", 0, "FILE", "the last list as SARIF 2.1.0 in FILE, too, with the paths"},
@@ -61,7 +61,11 @@ const struct cli_syntax cli_locate_syntax = {
         "wrong byte, the exit status, output that is missing, or where a run was that somebody\n"
         "ended from outside.\n"
         "With --pass the program is recorded once more with that input: as its standard input or,\n"
-        "with --fail=FILE, in place of the word FILE or of each @@ in its words.",
+        "with --fail=FILE, in place of the word FILE or of each @@ in its words.\n"
+        "A program whose run left nothing behind (files, other processes, sockets) is run again\n"
+        "with other inputs than that of --fail, its standard input or the last word that is a\n"
+        "file: with parts of it, as long as it crashes alike or CMD says 1, and with inputs near\n"
+        "the smallest of them that pass. --once does without.",
     .example = "wetdbg locate --expect=right.txt --pass=good.csv -- ./report < bad.csv",
 };
 
@@ -207,8 +211,9 @@ static int find_all_passing(const struct cli_args *args, struct cli_locating *se
     for (size_t i = 0; i < args->given_count && !err; i++) {
         if (!is_pass(&args->given[i]))
             continue;
-        if (self->passing_count == PASSING_MAX)
-            return wetdbg_fail(-WETDBG_ERR_USAGE, "locate: at most %d passing runs", PASSING_MAX);
+        if (self->passing_count == CLI_PASSING_MAX)
+            return wetdbg_fail(-WETDBG_ERR_USAGE, "locate: at most %d passing runs",
+                               CLI_PASSING_MAX);
         struct cli_passing_run *run = &self->passing[self->passing_count];
         err =
             find_passing(args, args->given[i].value, &paths[self->passing_count], &run->is_trusted);
@@ -232,14 +237,19 @@ static int find_test(const struct cli_args *args, struct cli_harness **harness, 
     return cli_build_wet((*harness)->trace_dir, &how, path, &seconds);
 }
 
-static int find_run(const struct cli_args *args, struct cli_harness **harness, char **path,
-                    bool *is_trusted)
+static int find_run(const struct cli_args *args, struct cli_harness **harness,
+                    struct cli_locate_input *input, char **path, bool *is_trusted)
 {
     const char *fail = cli_args_value(args, "fail");
 
     *is_trusted = true;
     if (cli_harness_is_asked(args))
         return find_test(args, harness, path);
+    if (!cli_recorded_run_is_there(args->operands)) {
+        int err = cli_locate_input_find(args->operands, fail, input);
+        if (err)
+            return err;
+    }
     if (!fail)
         return cli_recorded_run_find(args->name, args->operands, NULL, path, is_trusted);
     if (cli_recorded_run_is_there(args->operands))
@@ -299,7 +309,7 @@ static int find_and_locate(struct cli_app *app, const struct cli_args *args,
 {
     char *wet_path = NULL;
     bool is_trusted;
-    int err = find_run(args, &self->right.harness, &wet_path, &is_trusted);
+    int err = find_run(args, &self->right.harness, &self->input, &wet_path, &is_trusted);
 
     cli_locating_begin(self);
     if (!err)
@@ -308,6 +318,7 @@ static int find_and_locate(struct cli_app *app, const struct cli_args *args,
     if (!err)
         err = locate(app, self, is_trusted);
     cli_harness_free(self->right.harness);
+    cli_locate_input_fini(&self->input);
     free(wet_path);
     return err == CLI_HARNESS_PASSES ? wetdbg_fail(-WETDBG_ERR_USAGE, "%s", wetdbg_error(err))
                                      : err;
@@ -315,10 +326,11 @@ static int find_and_locate(struct cli_app *app, const struct cli_args *args,
 
 int cli_locate_run(struct cli_app *app, const struct cli_args *args)
 {
-    struct cli_passing_run passing[PASSING_MAX] = {0};
-    char *paths[PASSING_MAX] = {0};
+    struct cli_passing_run passing[CLI_PASSING_MAX + CLI_NEIGHBOURS_MAX] = {0};
+    char *paths[CLI_PASSING_MAX] = {0};
     struct cli_locating self = {.passing = passing,
                                 .budget = BUDGET_SECONDS,
+                                .runs_once = cli_args_has(args, "once"),
                                 .shows_features = cli_args_has(args, "features"),
                                 .sarif = cli_args_value(args, "sarif"),
                                 .junit = cli_args_value(args, "junit"),
@@ -339,7 +351,7 @@ int cli_locate_run(struct cli_app *app, const struct cli_args *args)
     self.right.expected = expected;
     if (!err)
         err = find_and_locate(app, args, &self, paths);
-    for (size_t i = 0; i < PASSING_MAX; i++)
+    for (size_t i = 0; i < CLI_PASSING_MAX; i++)
         free(paths[i]);
     free(expected);
     return err;
