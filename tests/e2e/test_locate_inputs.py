@@ -106,7 +106,7 @@ def check_crash(bench, program):
     for near in last["found_passing"]:
         data = read(near["file"])
         bench.check(program.native(data)[0] == 0 and len(data) == near["bytes"], f"{data}: {near}")
-    bench.check(last["suspects"][0]["function"] == "touch", f"{last['suspects'][0]}")
+    bench.check("touch" in [suspect["function"] for suspect in last["suspects"][:3]], f"{last['suspects'][:3]}")
     shown = bench.wet("locate", "--budget=20", "--limit=1", "--", program.path, stdin=given)
     bench.check(f'smaller input: 6 of {len(text)} bytes' in shown.out and ': "at 100"' in shown.out, "as text", shown)
 
