@@ -464,11 +464,12 @@ static bool is_better(const struct cli_locating *self, int (*step)(struct cli_lo
 int cli_locating_run(struct cli_locating *self, int (*answer)(struct cli_locating *self))
 {
     static int (*const steps[])(struct cli_locating * self) = {
-        cli_reduce,          make_slice,    cut,   cli_prefix_find,  open_passing,
-        cli_neighbours_find, hold_against,  prune, switch_decisions, try_mutants,
-        replace_values,      find_implicit,
+        cli_reduce,     make_slice,    open_passing, cli_prefix_find,  cli_neighbours_find,
+        hold_against,   cut,           prune,        switch_decisions, try_mutants,
+        replace_values, find_implicit,
     };
     const size_t count = sizeof(steps) / sizeof(*steps);
+    bool is_over = false;
     int err = begin(self);
 
     self->has_more = true;
@@ -480,13 +481,15 @@ int cli_locating_run(struct cli_locating *self, int (*answer)(struct cli_locatin
         if (is_passing && !self->passing_count)
             continue;
         if (!is_first && !is_passing && cli_locating_seconds_left(self) < LEAST_SECONDS) {
-            cli_locating_miss(self, "the time of --budget is over");
-            break;
+            is_over = true;
+            continue;
         }
         err = steps[i](self);
         if (!err && is_better(self, steps[i]) && i + 1 < count)
             err = answer(self);
     }
+    if (is_over)
+        cli_locating_miss(self, "the time of --budget is over");
     self->has_more = false;
     if (!err || (err == -WETDBG_ERR_INTERRUPTED && self->slice)) {
         int last = answer(self);
