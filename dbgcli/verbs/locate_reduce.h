@@ -28,8 +28,8 @@ struct cli_reduced {
 
 /*
  * A step of `locate`: reduces the input, within a share of the time that is left, if something says
- * whether a smaller one fails in the same way. 0 also if nothing does, or it cannot be smaller; then
- * what is missing is said. -ENOMEM, -WETDBG_ERR_INTERRUPTED.
+ * whether a smaller one fails in the same way. 0 also if nothing does, or it cannot be smaller;
+ * then what is missing is said. -ENOMEM, -WETDBG_ERR_INTERRUPTED.
  */
 int cli_reduce(struct cli_locating *self);
 
