@@ -23,6 +23,7 @@
 #define ESCAPE    0x0f /* the first byte of both instructions */
 #define FD_COUNT  4096
 #define BEFORE    48u /* bytes in front of a place from which code is decoded to it */
+#define BEHIND    16u /* bytes behind it that an instruction may reach to which it belongs */
 #define LOOK      (1u << 20)
 #define BYTES_MAX 3
 
@@ -114,7 +115,7 @@ static unsigned tsc_size(const uint8_t *code, size_t size)
  * Whether an instruction begins there, and it is not a part of another one or of data: decoding
  * from somewhere else soon falls into step, so from nearly all places before it comes by.
  */
-static bool is_instruction(const ZydisDecoder *decoder, const uint8_t *code, size_t at)
+static bool is_instruction(const ZydisDecoder *decoder, const uint8_t *code, size_t size, size_t at)
 {
     unsigned tried = 0, right = 0;
 
@@ -123,7 +124,7 @@ static bool is_instruction(const ZydisDecoder *decoder, const uint8_t *code, siz
         size_t now = from;
         while (now < at) {
             bool is_code = ZYAN_SUCCESS(
-                ZydisDecoderDecodeInstruction(decoder, NULL, code + now, at + 3 - now, &decoded));
+                ZydisDecoderDecodeInstruction(decoder, NULL, code + now, size - now, &decoded));
             now += is_code ? decoded.length : 1;
         }
         right += now == at;
@@ -157,24 +158,33 @@ static void alter(int memory, uint64_t address, const uint8_t *code, unsigned si
         (void)!pwrite(memory, &hlt, 1, (off_t)address);
 }
 
-/* Alters what is in [start, end). Pieces overlap, so that each place has what lies before it. */
-static void look_through(pid_t tid, int memory, uint64_t start, uint64_t end)
+/* Alters what is in a piece of code that begins at `address`, but for what lies in its last bytes:
+ * of those nobody knows where their instructions end, unless nothing comes behind them. */
+static void piece_look(int memory, uint64_t address, const uint8_t *code, size_t size, bool is_last)
 {
-    uint8_t *code = malloc(LOOK);
+    size_t end = is_last ? size : size - BEHIND;
     ZydisDecoder decoder;
 
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    for (uint64_t from = start, got; code && from < end; from += got - BEFORE) {
-        got = read_task(tid, from, code, end - from < LOOK ? end - from : LOOK);
-        for (const uint8_t *at = code; got && (at = memchr(at, ESCAPE, (size_t)(code + got - at)));
-             at++) {
-            size_t off = (size_t)(at - code);
-            unsigned size = tsc_size(at, got - off);
-            if (size && is_instruction(&decoder, code, off))
-                alter(memory, from + off, at, size);
-        }
-        if (got <= BEFORE || from + got >= end)
-            break;
+    for (const uint8_t *at = code; (at = memchr(at, ESCAPE, (size_t)(code + end - at))); at++) {
+        size_t off = (size_t)(at - code);
+        unsigned bytes = tsc_size(at, size - off);
+        if (bytes && is_instruction(&decoder, code, size, off))
+            alter(memory, address + off, at, bytes);
+    }
+}
+
+/* Alters what is in [start, end). Pieces overlap, so that each place has what lies around it. */
+static void look_through(pid_t tid, int memory, uint64_t start, uint64_t end)
+{
+    uint8_t *code = malloc(LOOK);
+    bool is_last = !code;
+
+    for (uint64_t from = start; !is_last && from < end;) {
+        size_t got = read_task(tid, from, code, end - from < LOOK ? end - from : LOOK);
+        is_last = got <= BEFORE + BEHIND || from + got >= end;
+        piece_look(memory, from, code, got, is_last);
+        from += is_last ? got : got - BEFORE - BEHIND;
     }
     free(code);
 }
