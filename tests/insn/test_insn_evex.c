@@ -18,6 +18,7 @@
 
 #include "evex_forms.h"
 #include "oracle_check.h"
+#include "tests/skipped.h"
 #include <wetdbg/errors.h>
 
 enum { TRIALS = 2, SECONDS_PER_FORM = 120, SAMPLE_EVERY = 37, PENDING = 200, CRASHED = 201 };
@@ -130,12 +131,19 @@ static int check_hashes(struct evex_list *list)
     return 1;
 }
 
+static int lacks_what_is_needed(void)
+{
+    skipped_say("test_insn_evex", "this processor or kernel lacks what the oracle needs (AVX, "
+                                  "FSGSBASE): only hashes were compared");
+    return 0;
+}
+
 static int check_sample(struct evex_list *list)
 {
     uint8_t *verdicts = ask(list, 0, SAMPLE_EVERY);
     size_t right = 0, wrong = 0;
     if (!verdicts)
-        return failed("oracle", "this processor or kernel lacks what the oracle needs");
+        return lacks_what_is_needed();
     for (size_t i = 0; i < evex_list_count(list); i += SAMPLE_EVERY) {
         right += verdicts[i] == ORACLE_RIGHT;
         wrong += verdicts[i] == ORACLE_WRONG || verdicts[i] == CRASHED;
