@@ -25,6 +25,7 @@ usr/include/wetdbg/files.h
 usr/include/wetdbg/implicit.h
 usr/include/wetdbg/locate.h
 usr/include/wetdbg/model.h
+usr/include/wetdbg/mutate.h
 usr/include/wetdbg/origin.h
 usr/include/wetdbg/own_file.h
 usr/include/wetdbg/parting.h
