@@ -25,7 +25,7 @@ include(CPack)
 
 # In folders as in the sources, so that the pages' links lead somewhere.
 install(FILES README.md HACKING.md packaging/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wetdbg)
-install(FILES docs/tutorial.md docs/architecture.md docs/format.md docs/glossary.md docs/harnesses.md docs/library.md
+install(FILES docs/tutorial.md docs/architecture.md docs/format.md docs/glossary.md docs/harnesses.md docs/library.md docs/locate-report.png
   DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wetdbg/docs)
 install(DIRECTORY docs/architecture docs/schemas DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wetdbg/docs)
 configure_file(packaging/changelog packaging/changelog COPYONLY)
