@@ -64,7 +64,8 @@ void cli_displays_free(struct cli_displays *all)
 
 /* ---- showing ---- */
 
-/* Its text here, to be freed; NULL if it has none. */
+/* What a display shows at the session's moment, to be freed; NULL if its expression has no value
+ * there. */
 static char *text_here(struct cli_session *session, const struct display *display)
 {
     struct cli_frame_view view = {session->moment, session->frame};

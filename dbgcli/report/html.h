@@ -18,7 +18,8 @@
 void cli_html_text(FILE *to, const char *text);
 void cli_html_bytes(FILE *to, const void *bytes, size_t size);
 
-/* The same of at most `most` bytes, and "..." if that is not all; never a part of a character. */
+/* cli_html_text() of at most `most` bytes of a text, and "..." if that is not all; never a part of
+ * a character. */
 void cli_html_cut(FILE *to, const char *text, size_t most);
 
 /* "1,234,567" */

@@ -5,8 +5,9 @@
  * it. So the expectation for the whole tells of a part, too, that it is right: as far as its output
  * agrees, and not beyond.
  *
- * It is told, and is no passing run: the failing run did the same before it failed. Held against
- * it, what ran all the time and was wrong from the start is suspected less (docs/faults.md).
+ * Such a beginning is told, and is no passing run: the failing run did the same before it failed.
+ * Held against it, what ran all the time and was wrong from the start is suspected less
+ * (docs/faults.md).
  */
 #ifndef DBGCLI_VERBS_LOCATE_PREFIX_H
 #define DBGCLI_VERBS_LOCATE_PREFIX_H

@@ -501,7 +501,7 @@ int vk_base_take(struct vk_base *base, int fd, uint64_t offset, uint64_t size);
 /* A recorded stat of a file (base `index`) that an open with O_CREAT gave, and that nobody has
  * touched since. */
 void vk_birth_learn(struct vk_history *h, uint32_t index, const struct stat *st);
-/* It is mapped: read, and perhaps written. */
+/* An inode is mapped: the program reads it, and perhaps writes to it. */
 void vk_inode_show(struct vk_kernel *k, uint32_t inode, bool may_write);
 /* The recorded run is told how long a file is now that it has changed. */
 void vk_size_learn(struct vk_kernel *k, uint32_t inode, uint64_t size);
