@@ -17,6 +17,7 @@
 #include <sys/user.h>
 #include <unistd.h>
 
+#include "common/bisect.h"
 #include "recorder/ticks/real.h"
 
 #define HLT       0xf4
@@ -71,16 +72,7 @@ void tck_tsc_traps_begin(void)
 /* The first place at an address or behind it: an index. */
 static size_t place_from(uint64_t address)
 {
-    size_t from = 0, to = place_count;
-
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (places[middle].address < address)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
+    return wd_bisect(0, place_count, i, places[i].address < address);
 }
 
 static bool place_add(uint64_t address, const uint8_t *code, unsigned size)
