@@ -142,7 +142,7 @@ EXPORT ssize_t pread(int fd, void *to, size_t bytes, off_t offset)
 {
     ssize_t got = tck_real()->pread(fd, to, bytes, offset);
 
-    if (got > 0 && is_recording && is_active())
+    if (got > 0 && is_active())
         tck_tsc_traps_hide(fd, offset, to, (size_t)got);
     return got;
 }
@@ -274,6 +274,8 @@ EXPORT FILE *fopen64(const char *path, const char *how)
 /* `stop` is the stop signal with its event bits; 0 = the task is gone. */
 static void note_stop(pid_t tid, int stop)
 {
+    if (stop && !is_recording)
+        tck_tsc_traps_call(tid);
     switch (stop) {
     case STOP_EVENT(PTRACE_EVENT_FORK):
     case STOP_EVENT(PTRACE_EVENT_VFORK):
@@ -358,7 +360,7 @@ EXPORT long ptrace(enum __ptrace_request request, ...)
     va_end(list);
     if (is_resuming((int)request)) {
         if (is_recording && is_active())
-            tck_tsc_traps_resume(tid);
+            tck_tsc_traps_call(tid);
         tck_jobs_note_resume((int)request, tid);
     }
     return tck_real()->ptrace(request, tid, address, data);

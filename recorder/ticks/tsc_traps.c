@@ -220,14 +220,10 @@ void tck_tsc_traps_exec(pid_t tid)
         look_between(tid, 0, UINT64_MAX);
 }
 
-void tck_tsc_traps_resume(pid_t tid)
+void tck_tsc_traps_call(pid_t tid)
 {
-    static struct {
-        pid_t tid;
-        uint64_t address, size;
-    } last;
     struct user_regs_struct regs;
-    uint64_t address, size;
+    uint64_t address;
 
     if (!is_needed || tck_real()->ptrace(PTRACE_GETREGS, tid, NULL, &regs) != 0)
         return;
@@ -236,13 +232,7 @@ void tck_tsc_traps_resume(pid_t tid)
     if ((!is_map && !is_protect) || has_failed || !(regs.rdx & PROT_EXEC))
         return;
     address = is_map ? regs.rax : regs.rdi;
-    size = regs.rsi;
-    if (last.tid == tid && last.address == address && last.size == size)
-        return; /* it is the same call still */
-    last.tid = tid;
-    last.address = address;
-    last.size = size;
-    look_between(tid, address, address + size);
+    look_between(tid, address, address + regs.rsi);
 }
 
 /* ---- what rr sees ---- */

@@ -370,13 +370,15 @@ static void refused_events_are_imitated(void **state)
 
 static void rr_replays_single_tasks_alike(void **state)
 {
-    static const char *const programs[][4] = {
-        {"ls", "-l", "/usr"}, {"gzip", "-c", "/bin/sh"}, {GUEST("guest_segv")}};
+    static const char *const programs[][4] = {{"ls", "-l", "/usr"},
+                                              {"gzip", "-c", "/bin/sh"},
+                                              {GUEST("guest_segv")},
+                                              {GUEST("guest_tscmade")}};
     static const struct spawn_env env[] = {
         {"LD_PRELOAD", TICKS_PRELOAD}, {TCK_ENV_MODE, TCK_MODE_SOFTWARE}, {NULL, NULL}};
     struct fixture *fixture = *state;
 
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
         struct spawn_result recorded, replayed;
         char *trace;
 
