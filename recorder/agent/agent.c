@@ -649,11 +649,12 @@ static void on_x87(struct agt *agt)
 }
 
 /* Whether an instruction that is refused or answered here was illegal where it was recorded: that
- * fault is then the next event, and translated code goes on to an illegal instruction. */
-static bool is_illegal_here(struct agt *agt)
+ * fault is then the next event, and translated code goes on to an instruction that faults so. */
+static bool is_illegal_here(struct agt *agt, int kind)
 {
     const struct evq_entry *entry = entry_next(agt);
-    return entry && entry->kind == EVQ_FAULT && entry->number == SIGILL &&
+    uint32_t signo = kind == AGT_EXIT_UNSUPPORTED ? agt->ctx->exit_arg : SIGILL;
+    return entry && entry->kind == EVQ_FAULT && (uint32_t)entry->number == signo &&
            entry->flags & EVQ_FLAG_REGS && evq_entry_regs(entry)->r[EVQ_RIP] == agt->ctx->rip;
 }
 
@@ -676,7 +677,7 @@ int agt_code_run(struct agt *agt)
             on_xsaved(agt);
         else if (kind == AGT_EXIT_X87)
             on_x87(agt);
-        else if (!may_be_illegal(kind) || !is_illegal_here(agt))
+        else if (!may_be_illegal(kind) || !is_illegal_here(agt, kind))
             return kind;
         agt->ctx->target = agt->ctx->resume;
     }

@@ -152,7 +152,8 @@ enum agt_exit {
     /* mov to the segment register (enum evq_reg) is at rip; exit_arg, tmp likewise */
     AGT_EXIT_SEGMENT,
     AGT_EXIT_MARK, /* mark [rdi, ...) of a rep instruction as written, resume */
-    /* rip is that of an instruction that cannot be replayed; resume: it is illegal */
+    /* rip is that of an instruction that cannot be replayed; exit_arg: the signal where it is
+     * illegal; resume: it is */
     AGT_EXIT_UNSUPPORTED,
     AGT_EXIT_FAULT = AGT_EXIT_FAULT_NUMBER, /* from the signal handler */
     AGT_EXIT_STALE, /* the exit_arg bytes of code at rip are not what was translated */

@@ -2,6 +2,7 @@
 /* How a fragment ends. */
 #include "recorder/dbi/branch.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "recorder/dbi/leave.h"
@@ -163,14 +164,19 @@ static void terminal_emit_event(struct work *w, const struct dbi_insn *insn)
 }
 
 /* Emits the way to the agent for an instruction that it refuses, unless it was illegal where the
- * program was recorded. */
+ * program was recorded. An `int` that the kernel has no use for faults as hlt does. */
 static void unsupported_emit(struct work *w, unsigned last)
 {
+    struct dbi_insn *insn = &w->code->insns[last];
+    bool is_int = dbi_insn_whole(insn)->zydis.mnemonic == ZYDIS_MNEMONIC_INT;
     dbi_regs_restore(w, UINT16_MAX);
-    dbi_rip_store(w->e, w->code->insns[last].pc);
-    dbi_agent_call(w, AGT_EXIT_UNSUPPORTED, 0);
+    dbi_rip_store(w->e, insn->pc);
+    dbi_agent_call(w, AGT_EXIT_UNSUPPORTED, is_int ? SIGSEGV : SIGILL);
     dbi_place_add(w, last);
-    emit_ud2(w->e);
+    if (is_int)
+        emit_hlt(w->e);
+    else
+        emit_ud2(w->e);
 }
 
 void dbi_terminal_emit(struct work *w)

@@ -695,6 +695,11 @@ static inline void emit_int3(struct emit *e)
     emit_u8(e, 0xcc);
 }
 
+static inline void emit_hlt(struct emit *e)
+{
+    emit_u8(e, 0xf4);
+}
+
 static inline void emit_ud2(struct emit *e)
 {
     EMIT_RAW(e, 0x0f, 0x0b);

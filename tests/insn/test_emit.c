@@ -225,7 +225,7 @@ static void branches_are_what_they_say(void **state)
     IS("wrgsbase r9", emit_segment_base(e, EMIT_WRGSBASE, true, R9));
     IS("rdfsbase ecx", emit_segment_base(e, EMIT_RDFSBASE, false, RCX));
     IS("nop; nop [rax], eax", (emit_nop(e, 1), emit_nop(e, 3)));
-    IS("int3; ud2", (emit_int3(e), emit_ud2(e)));
+    IS("int3; ud2; hlt", (emit_int3(e), emit_ud2(e), emit_hlt(e)));
 }
 
 static void vectors_are_what_they_say(void **state)

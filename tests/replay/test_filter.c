@@ -17,6 +17,7 @@
 
 #include "tests/replay/hostile/image.h"
 #include "tests/replay/replay_unit.h"
+#include "tests/skipped.h"
 #include <wetdbg/errors.h>
 
 #define AT       0x10000000ull /* nothing is there */
@@ -34,6 +35,7 @@ enum outcome {
     RETURNS, /* what it returns is `result` */
     WAITS,   /* for the supervisor, who wants nothing of it */
     ENDS,    /* the process */
+    FAULTS,  /* is no system call */
 };
 
 #define OWN (MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE)
@@ -70,6 +72,8 @@ static enum outcome outcome_of(enum hostile_kind kind, const struct hostile_call
         return WAITS;
     if (strstr(said, "(status 0)"))
         return ENDS;
+    if (strstr(said, "the replay agent faulted"))
+        return FAULTS;
     fail_msg("system call %llu: %s", (unsigned long long)calls[count - 1].number, said);
     return KILLED;
 }
@@ -272,13 +276,32 @@ static void all_other_system_calls_kill(void **state)
     assert_int_equal(failed, 0);
 }
 
+/* By getpid(), in a child. Without them `int 0x80` is a fault. */
+static bool has_calls_of_32_bits(void)
+{
+    int status;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        long result = 20;
+        signal(SIGSEGV, SIG_DFL);
+        __asm__ volatile("int $0x80" : "+a"(result) : : "memory");
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status);
+}
+
 static void calls_of_32_bits_kill(void **state)
 {
     const struct hostile_call calls[] = {{20, {0}}, {90, {0}}, {120, {SIGCHLD}}, {192, {0}}};
+    enum outcome expected = has_calls_of_32_bits() ? KILLED : FAULTS;
     (void)state;
+    if (expected == FAULTS)
+        skipped_say("test_filter", "int 0x80: no system calls of 32 bits here");
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         int64_t result;
-        if (outcome_of(HOSTILE_CALL_32, &calls[i], 1, true, &result) != KILLED)
+        if (outcome_of(HOSTILE_CALL_32, &calls[i], 1, true, &result) != expected)
             fail_msg("int 0x80, %llu: %lld", (unsigned long long)calls[i].number,
                      (long long)result);
     }

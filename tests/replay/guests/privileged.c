@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Executes instructions that only a kernel may, one by one, each with a handler for what the processor says of
- * it: #GP comes as SIGSEGV, #UD as SIGILL. Exits with 0 if each did not pass, and came to the handler at its own
- * address; else prints its name.
+ * Executes instructions that only a kernel may (of int: those of devices), one by one, each with a
+ * handler for what the processor says of it: #GP comes as SIGSEGV, #UD as SIGILL. Exits with 0 if
+ * each did not pass, and came to the handler at its own address; else prints its name.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -16,6 +16,7 @@
 #define INSTRUCTIONS(X)                                                                            \
     X(swapgs, "swapgs")                                                                            \
     X(hlt, "hlt")                                                                                  \
+    X(int_33, "int $33")                                                                           \
     X(cli, "cli")                                                                                  \
     X(sti, "sti")                                                                                  \
     X(in_byte, "in $0x80, %al")                                                                    \
