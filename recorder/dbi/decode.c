@@ -157,10 +157,13 @@ static ZydisRegister segment_written(const struct dbi_insn *insn)
 }
 
 /* Whether an instruction is beyond us: segment tricks, and memory operands whose address we could
- * not put in the ring. */
+ * not put in the ring. A base that is set without the kernel's knowing lasts until another task
+ * runs, where the processor does it at all. */
 static bool is_beyond_us(const struct dbi_insn *insn)
 {
-    if (is_tile_or_enqueue(insn) || (insn->is.loads_gs && !dbi_has_fsgsbase()))
+    bool sets_base = insn->whole->zydis.mnemonic == ZYDIS_MNEMONIC_WRFSBASE ||
+                     insn->whole->zydis.mnemonic == ZYDIS_MNEMONIC_WRGSBASE;
+    if (is_tile_or_enqueue(insn) || ((sets_base || insn->is.loads_gs) && !dbi_has_fsgsbase()))
         return true;
     for (unsigned i = 0; i < insn->whole->zydis.operand_count; i++) {
         const ZydisDecodedOperand *op = &insn->whole->operands[i];

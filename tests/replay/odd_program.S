@@ -11,6 +11,8 @@
     .set SYS_exit, 60
     .set SYS_sigaltstack, 131
     .set SYS_arch_prctl, 158
+    .set AT_HWCAP2, 26
+    .set HWCAP2_FSGSBASE, 2
 
 /* All registers, and flags, are seen by the replay; those that a call destroys go second. */
 .macro SYNC
@@ -50,10 +52,17 @@
     mov     resume[rip], rax
 .endm
 
+/* Goes past what sets and reads segment bases where the kernel does not let programs do that. */
+.macro UNLESS_HAS_BASES label
+    test    dword ptr hwcap2[rip], HWCAP2_FSGSBASE
+    jz      \label
+.endm
+
     .data
     .balign 64
 block:      .fill 4096, 1, 0x5a
 keep:       .fill 8, 8, 0
+hwcap2:     .quad 0
 resume:     .quad 0
     .balign 16
 wide:       .quad 0x1111111111111111, 0x2222222222222222
@@ -66,7 +75,22 @@ stack:      .quad handler_stack, 0, 16384
     .text
     .globl _start
 _start:
-    mov     ebp, 0x1234
+    mov     rdi, rsp
+    xor     ecx, ecx
+1:  add     rdi, 8 /* past argc, past what ends argv, past what ends envp */
+    cmp     qword ptr [rdi], 1
+    adc     ecx, 0
+    cmp     ecx, 2
+    jne     1b
+1:  add     rdi, 16
+    mov     rax, [rdi - 8]
+    test    rax, rax
+    jz      2f
+    cmp     rax, AT_HWCAP2
+    jne     1b
+    mov     rax, [rdi]
+    mov     hwcap2[rip], rax
+2:  mov     ebp, 0x1234
     /* ---- r15 in every width, with each register borrowed for it ---- */
     .macro WIDTHS free, low
     movabs  r15, 0x1122334455667788
@@ -558,6 +582,7 @@ jumped_3:
     call    fs:[64]
     call    fs:[r15 + 62]
     call    fs:[r15d + 62]
+    UNLESS_HAS_BASES 9f
     rdfsbase r15
     rdfsbase rbx
     add     r15, 512
@@ -569,7 +594,7 @@ jumped_3:
     wrfsbase ecx
     mov     fs:[24], rdx
     mov     rdx, fs:[16]
-    SYNC
+9:  SYNC
 
     /* ---- vectors ---- */
     lea     r15, block[rip]
@@ -804,7 +829,8 @@ jumped_3:
     FAULTS
     mov     r12d, 0x70000000
     add     gs:[r12], r13
-9:  rdgsbase r15
+9:  UNLESS_HAS_BASES 9f
+    rdgsbase r15
     rdgsbase rbx
     rdgsbase ecx
     lea     rax, block[rip + 2048]
@@ -826,7 +852,7 @@ jumped_3:
     mov     rdx, gs:[16]
     SYNC
     rdgsbase rbx
-    SYNC
+9:  SYNC
 
     /* ---- bits of memory by a number in a register: they lie before and behind the operand ---- */
     mov     qword ptr keep[rip + 40], 40

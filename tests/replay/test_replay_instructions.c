@@ -7,6 +7,7 @@
 
 #include "tests/record/spawn.h"
 #include "tests/replay/written_lines.h"
+#include "tests/skipped.h"
 
 static char *work, *trace;
 
@@ -14,6 +15,9 @@ static int setup(void **state)
 {
     const char *argv[] = {ODD_PROGRAM, NULL};
     (void)state;
+    if (!dbi_has_fsgsbase())
+        skipped_say("test_replay_instructions", "instructions for segment bases: this kernel does "
+                                                "not let programs use them (FSGSBASE)");
     work = scratch_new();
     trace = unit_record(work, "odd", argv);
     return 0;

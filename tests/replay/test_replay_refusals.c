@@ -83,6 +83,20 @@ static void results_in_no_recording_are_refused_with_the_reason(void **state)
                        "its random number is in no recording");
 }
 
+/* A kernel without FSGSBASE knows nothing of such a base; most leave the instruction illegal. */
+static void segment_base_is_refused_if_the_kernel_does_not_keep_it(void **state)
+{
+    const char *argv[] = {GUEST_OUTSIDE, "wrfsbase", NULL};
+    char *dir = unit_record(unit_work, "wrfsbase", argv);
+    int wait_status = 0, err = replay(dir, &wait_status);
+    (void)state;
+    if (dbi_has_fsgsbase() || wait_status == SIGILL)
+        unit_check(err, "wrfsbase");
+    else
+        driver_refuses(dir, "it needs a kernel that lets programs set segment bases (FSGSBASE)");
+    free(dir);
+}
+
 /* ---- which processor it was ---- */
 
 static void side_file_remove(const char *dir, const char *name)
@@ -365,6 +379,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(system_call_of_32_bits_is_named),
         cmocka_unit_test(results_in_no_recording_are_refused_with_the_reason),
+        cmocka_unit_test(segment_base_is_refused_if_the_kernel_does_not_keep_it),
         cmocka_unit_test(processor_is_told_only_if_it_was_noted),
         cmocka_unit_test(processor_without_a_note_is_refused_at_rdpid),
         cmocka_unit_test(altered_registers_diverge_where_they_are),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Executes the instruction that its argument names, whose result is no event of a recording. */
+/* Executes the instruction that its argument names, whose result is no event of a recording; or
+ * wrfsbase, to what is there already. */
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -15,6 +16,8 @@ int main(int argc, char **argv)
         __asm__ volatile("rdpid %0" : "=r"(result));
     else if (!strcmp(name, "lsl"))
         __asm__ volatile("lsl %1, %0" : "+r"(result) : "r"(0x7bul) : "cc");
+    else if (!strcmp(name, "wrfsbase"))
+        __asm__ volatile("rdfsbase %0; wrfsbase %0" : "=r"(result));
     else
         return 2;
     register unsigned long seen __asm__("r14") = result; /* events are compared with it */
