@@ -2,6 +2,7 @@
 /* backtrace, frame, up, down. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "dbgcli/eval/value.h"
 #include "dbgcli/nav/place.h"
@@ -49,30 +50,67 @@ struct argument_walk {
     size_t count;
 };
 
+/* An argument's texts, to be freed. */
+struct argument {
+    char *now;   /* NULL: optimized out */
+    char *entry; /* as it was passed; NULL: not known */
+    bool is_same;
+};
+
+static struct argument argument_of(struct cli_frame_view *view,
+                                   const struct wetdbg_variable *variable)
+{
+    struct argument argument = {NULL, NULL, false};
+    struct cli_value now, entry;
+    uint64_t bits[2];
+    bool has_now = cli_value_of_variable(view, variable, &now) == 0;
+    bool has_entry = cli_value_at_entry(view, variable, &entry) == 0;
+    if (has_now)
+        argument.now = cli_value_text(view->moment, &now, "", true);
+    if (has_entry)
+        argument.entry = cli_value_text(view->moment, &entry, "", true);
+    argument.is_same = has_now && has_entry &&
+                       cli_value_load(view->moment, &now, &bits[0], now.type.size_bytes) == 0 &&
+                       cli_value_load(view->moment, &entry, &bits[1], now.type.size_bytes) == 0 &&
+                       memcmp(&bits[0], &bits[1], now.type.size_bytes) == 0;
+    return argument;
+}
+
+/* Prints "x=5", as gdb does; "x=x@entry=5" if it still has the value that it was passed as,
+ * "x=6, x@entry=5" if not. */
+static void print_argument(struct cli_out *out, const char *name, const struct argument *argument)
+{
+    cli_out_text(out, name);
+    putc('=', out->stream);
+    if (!argument->is_same)
+        cli_out_text(out, argument->now ? argument->now : "<optimized out>");
+    if (!argument->entry)
+        return;
+    fputs(argument->is_same ? "" : ", ", out->stream);
+    cli_out_text(out, name);
+    fputs("@entry=", out->stream);
+    cli_out_text(out, argument->entry);
+}
+
 static int show_argument(void *context, const struct wetdbg_variable *variable)
 {
     struct argument_walk *walk = context;
-    struct cli_value value;
-    char *text;
     if (variable->scope != WETDBG_SCOPE_PARAM || !variable->name)
         return 0;
-    if (cli_value_of_variable(&walk->view, variable, &value) == 0)
-        text = cli_value_text(walk->view.moment, &value, "", true);
-    else
-        text = NULL;
+    struct argument argument = argument_of(&walk->view, variable);
     if (walk->json) {
         json_t *row = json_object();
         cli_json_set(row, "name", cli_json_text(variable->name));
-        cli_json_set(row, "value", cli_json_text(text));
+        cli_json_set(row, "value", cli_json_text(argument.now));
+        cli_json_set(row, "entry", cli_json_text(argument.entry));
         cli_json_append(walk->json, row);
     } else {
         fputs(walk->count ? ", " : "", walk->out->stream);
-        cli_out_text(walk->out, variable->name);
-        putc('=', walk->out->stream);
-        cli_out_text(walk->out, text ? text : "<optimized out>");
+        print_argument(walk->out, variable->name, &argument);
     }
     walk->count++;
-    free(text);
+    free(argument.now);
+    free(argument.entry);
     return 0;
 }
 
@@ -85,6 +123,19 @@ static void show_arguments(struct cli_moment *moment, size_t index, struct cli_o
 }
 
 /* ---- frames ---- */
+
+/* As gdb, shows the address of code that is not the start of a line's. */
+static bool has_address(const struct cli_moment *moment, size_t index)
+{
+    const struct cli_frame *frame = &moment->frames[index];
+    struct wetdbg_line line;
+    if (!frame->file)
+        return true;
+    if (index > 0)
+        return !moment->frames[index - 1].is_inlined;
+    return wetdbg_line_at(moment->model, frame->lookup_pc, &line) == 0 &&
+           (line.run_start != frame->lookup_pc || !line.is_stmt);
+}
 
 void cli_frame_print(struct cli_out *out, struct cli_moment *moment, size_t index)
 {
@@ -112,9 +163,8 @@ static void print_frame(struct cli_session *session, size_t index)
     struct cli_out *out = session->out;
     struct cli_moment *moment = session->moment;
     const struct cli_frame *frame = &moment->frames[index];
-    bool shows_pc = (index > 0 && !moment->frames[index - 1].is_inlined) || !frame->file;
     fprintf(out->stream, "%s#%-2zu ", index == session->frame ? "*" : " ", index);
-    if (shows_pc && !frame->is_signal)
+    if (has_address(moment, index) && !frame->is_signal)
         fprintf(out->stream, "0x%016" PRIx64 " in ", frame->regs.value[WETDBG_REG_RIP]);
     cli_frame_print(out, moment, index);
     putc('\n', out->stream);
@@ -137,6 +187,7 @@ static json_t *json_of_frame(struct cli_session *session, size_t index)
     cli_json_set(row, "frame", json_integer((json_int_t)index));
     cli_place_to_json(row, &place);
     cli_json_set(row, "inlined", json_boolean(frame->is_inlined));
+    cli_json_set(row, "tail_call", json_boolean(frame->is_tail));
     cli_json_set(row, "signal", json_boolean(frame->is_signal));
     show_arguments(session->moment, index, NULL, arguments);
     cli_json_set(row, "arguments", arguments);

@@ -1,65 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Values out of values: variables, members, elements, what a pointer points to. */
+/* Values out of values: members, elements, what a pointer points to. */
 #include <errno.h>
 #include <string.h>
 
 #include "dbgcli/eval/arithmetic.h"
 #include "dbgcli/eval/registers.h"
 #include <wetdbg/errors.h>
-
-/* Reads a vector variable: all of its register. */
-static int read_vector(struct cli_frame_view *view, unsigned number, struct cli_value *value)
-{
-    struct cli_value whole;
-    char name[8];
-    uint64_t size = value->type.size_bytes;
-    snprintf(name, sizeof(name), "%cmm%u", size > 32 ? 'z' : size > 16 ? 'y' : 'x', number % 32);
-    int err = cli_register_value(view, name, &whole);
-    if (!err)
-        memcpy(value->bytes, whole.bytes, sizeof(value->bytes));
-    return err;
-}
-
-int cli_value_of_variable(struct cli_frame_view *view, const struct wetdbg_variable *variable,
-                          struct cli_value *value)
-{
-    const struct cli_frame *frame = &view->moment->frames[view->frame];
-    struct wetdbg_machine machine = cli_frame_machine(view);
-    struct wetdbg_place place;
-    uint64_t bits;
-    int err =
-        wetdbg_variable_locate(view->moment->model, variable, frame->lookup_pc, &machine, &place);
-    if (err)
-        return err;
-    *value = (struct cli_value){
-        .type = variable->type,
-        .bit_offset = variable->bit_offset,
-        .bit_size = variable->bit_size,
-    };
-    switch (place.kind) {
-    case WETDBG_PLACE_MEMORY:
-        value->is_in_memory = true;
-        value->address = place.address;
-        return 0;
-    case WETDBG_PLACE_REGISTER:
-        if (cli_dwarf_vector(place.reg) >= 0 && variable->type.size_bytes > 8)
-            return read_vector(view, (unsigned)cli_dwarf_vector(place.reg), value);
-        err = cli_frame_register(view, place.reg, &bits);
-        if (err)
-            return err;
-        bits = place.offset_bytes < 8 ? bits >> (8 * place.offset_bytes) : 0;
-        memcpy(value->bytes, &bits, sizeof(bits));
-        return 0;
-    case WETDBG_PLACE_VALUE:
-        memcpy(value->bytes, &place.value, sizeof(place.value));
-        return 0;
-    case WETDBG_PLACE_NONE:
-        break;
-    }
-    bool has_more = *place.reason && strncmp(place.reason, "optimized out", 13) != 0;
-    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s is optimized out here%s%s%s", variable->name,
-                       has_more ? " (" : "", has_more ? place.reason : "", has_more ? ")" : "");
-}
 
 /* ---- members ---- */
 
@@ -130,6 +76,20 @@ int cli_value_member(struct cli_moment *moment, const struct cli_value *value, c
 
 /* ---- parts ---- */
 
+/* Takes over what is not known of the bytes from `offset` on. */
+static void take_gaps(const struct cli_value *value, uint64_t offset, struct cli_value *part)
+{
+    for (size_t i = 0; i + offset < sizeof(value->bytes); i++)
+        if (cli_value_is_missing(value, i + offset, 1))
+            part->missing[i / 8] |= (uint8_t)(1u << i % 8);
+    for (unsigned i = 0; i < value->synthetic_count; i++) {
+        if (value->synthetic[i].at < offset)
+            continue;
+        part->synthetic[part->synthetic_count] = value->synthetic[i];
+        part->synthetic[part->synthetic_count++].at -= offset;
+    }
+}
+
 int cli_value_part(const struct cli_value *value, uint64_t offset, const struct wetdbg_type *type,
                    struct cli_value *part)
 {
@@ -140,9 +100,29 @@ int cli_value_part(const struct cli_value *value, uint64_t offset, const struct 
         if (offset >= sizeof(value->bytes))
             return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "the value is not in memory as a whole");
         memcpy(made.bytes, value->bytes + offset, sizeof(value->bytes) - offset);
+        take_gaps(value, offset, &made);
     }
     *part = made;
     return 0;
+}
+
+/* What a synthetic pointer points to, or a value none of which is known. */
+static int synthetic_target(struct cli_moment *moment, const struct cli_synthetic *synthetic,
+                            const struct wetdbg_type *type, struct cli_value *target)
+{
+    struct cli_frame_view view = {moment, synthetic->frame};
+    struct wetdbg_variable variable = {
+        .name = "what it points to", .type = *type, .handle = synthetic->target};
+    struct cli_value whole;
+    variable.type.size_bytes += (uint64_t)synthetic->target_offset;
+    int err = synthetic->target_offset < 0 ? -WETDBG_ERR_NOT_FOUND
+                                           : cli_value_of_variable(&view, &variable, &whole);
+    if (err == -WETDBG_ERR_NOT_FOUND) {
+        *target = (struct cli_value){.type = *type};
+        memset(target->missing, 0xff, sizeof(target->missing));
+        return 0;
+    }
+    return err ? err : cli_value_part(&whole, (uint64_t)synthetic->target_offset, type, target);
 }
 
 int cli_value_target(struct cli_moment *moment, const struct cli_value *value,
@@ -159,11 +139,14 @@ int cli_value_target(struct cli_moment *moment, const struct cli_value *value,
     if (value->type.kind != WETDBG_TYPE_POINTER)
         return wetdbg_fail(-WETDBG_ERR_USAGE, "a value of type '%s' points to nothing",
                            value->type.name);
+    const struct cli_synthetic *synthetic = cli_value_synthetic(value);
     int err =
         value->type.handle
             ? wetdbg_type_target(moment->model, value->type.handle, &type, &count)
             : wetdbg_fail(-WETDBG_ERR_USAGE, "it is not known what a '%s' points to: cast it first",
                           value->type.name);
+    if (!err && synthetic)
+        return synthetic_target(moment, synthetic, &type, target);
     if (!err)
         err = cli_value_bits(moment, value, &address);
     if (err)
@@ -189,6 +172,12 @@ int cli_value_element(struct cli_moment *moment, const struct cli_value *value, 
     struct cli_value start = *value;
     struct wetdbg_type type;
     uint64_t count;
+    if (value->type.kind == WETDBG_TYPE_POINTER && cli_value_synthetic(value)) {
+        struct cli_synthetic at = *cli_value_synthetic(value);
+        int err = wetdbg_type_target(moment->model, value->type.handle, &type, &count);
+        at.target_offset += err ? 0 : index * (int64_t)type.size_bytes;
+        return err ? err : synthetic_target(moment, &at, &type, element);
+    }
     if (value->type.kind == WETDBG_TYPE_POINTER) {
         int err = cli_value_target(moment, value, &start);
         if (err)

@@ -39,6 +39,8 @@ int cli_value_load(struct cli_moment *moment, const struct cli_value *value, voi
         return wetdbg_state_read(moment->state, value->address, bytes, size);
     if (size > sizeof(value->bytes))
         return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "the value is not in memory as a whole");
+    if (cli_value_is_missing(value, 0, size) || cli_value_synthetic(value))
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the value is optimized out here");
     memcpy(bytes, value->bytes, size);
     return 0;
 }
@@ -368,10 +370,31 @@ static void print_enumeration(struct printer *p, const struct cli_value *value, 
     putc(')', p->out->stream);
 }
 
+/* Prints what takes the place of a value that was optimized out; false if it was not. */
+static bool print_gone(struct printer *p, const struct cli_value *value)
+{
+    bool is_field = value->bit_size != 0;
+    uint64_t start = is_field ? value->bit_offset / 8 : 0;
+    uint64_t end =
+        is_field ? (value->bit_offset + value->bit_size + 7) / 8 : value->type.size_bytes;
+    bool is_pointer = value->type.kind == WETDBG_TYPE_POINTER && cli_value_synthetic(value);
+    if (is_pointer && p->depth == 0 && !p->is_plain)
+        fprintf(p->out->stream, "(%s) ", value->type.name);
+    if (is_pointer)
+        fputs("<synthetic pointer>", p->out->stream);
+    else if (cli_value_is_missing(value, start, end - start))
+        fputs("<optimized out>", p->out->stream);
+    else
+        return false;
+    return true;
+}
+
 static int print_scalar(struct printer *p, const struct cli_value *value)
 {
     FILE *stream = p->out->stream;
     uint64_t bits;
+    if (print_gone(p, value))
+        return 0;
     if (value->type.kind == WETDBG_TYPE_FLOAT &&
         (!*p->format || *p->format == 'f' || value->type.size_bytes > 8))
         return print_float(p, value);
@@ -400,7 +423,10 @@ static int print_scalar(struct printer *p, const struct cli_value *value)
             print_character(p->out, (int64_t)bits);
         break;
     case WETDBG_TYPE_BOOL:
-        fputs(bits == 0 ? "false" : "true", stream);
+        if (bits > 1)
+            fprintf(stream, "%" PRIu64, bits);
+        else
+            fputs(bits ? "true" : "false", stream);
         break;
     case WETDBG_TYPE_POINTER:
         print_pointer(p, value, bits);
@@ -504,18 +530,30 @@ static int print_structure(struct printer *p, const struct cli_value *value)
     return err;
 }
 
-static void print_char_array(struct printer *p, const uint8_t *bytes, size_t count, bool is_cut)
+/* How many bytes from `at` on are the same. */
+static size_t run_length(const uint8_t *bytes, size_t count, size_t at)
+{
+    size_t run = 1;
+    while (at + run < count && bytes[at + run] == bytes[at])
+        run++;
+    return run;
+}
+
+/* Prints as many runs of equal characters as are begun within ELEMENTS_MAX, each as a whole. */
+static void print_char_array(struct printer *p, const uint8_t *bytes, size_t all, bool is_cut)
 {
     FILE *stream = p->out->stream;
     const char *joint = "";
-    size_t run, end;
-    if (!is_cut && count > 1 && !bytes[count - 1])
-        count--;
+    size_t run = 0, end, count = 0;
+    if (!is_cut && all > 1 && !bytes[all - 1])
+        all--;
+    while (count < all && count < ELEMENTS_MAX)
+        count += run_length(bytes, all, count);
+    is_cut |= count < all;
     for (size_t i = 0; i < count; i = end) {
         size_t start = i;
         for (end = i; end < count; end += run) {
-            for (run = 1; end + run < count && bytes[end + run] == bytes[end];)
-                run++;
+            run = run_length(bytes, count, end);
             if (run > REPEATS_MAX)
                 break;
         }
@@ -568,11 +606,11 @@ static int print_elements(struct printer *p, const struct cli_value *value,
         err = cli_value_part(value, i * type->size_bytes, type, &element);
         if (!err)
             err = print_value(p, &element);
-        if (run >= REPEATS_MAX)
+        if (run > REPEATS_MAX)
             fprintf(stream, " <repeats %" PRIu64 " times>", run);
         else
             run = 1;
-        shown += run >= REPEATS_MAX ? REPEATS_MAX : 1;
+        shown += run > REPEATS_MAX ? REPEATS_MAX : 1;
     }
     fputs(i < count ? "...}" : "}", stream);
     return err;
@@ -632,23 +670,30 @@ static int print_function(struct printer *p, const struct cli_value *value)
     return 0;
 }
 
+static int print_text_array(struct printer *p, const struct cli_value *value, uint64_t count)
+{
+    size_t shown = count < REPEATS_COUNTED_MAX ? count : REPEATS_COUNTED_MAX;
+    uint8_t *text = cli_malloc(shown + 1);
+    int err = cli_value_load(p->moment, value, text, shown);
+    if (!err && !shown)
+        fputs("\"\"", p->out->stream);
+    else if (!err)
+        print_char_array(p, text, shown, shown < count);
+    free(text);
+    return err;
+}
+
 static int print_array(struct printer *p, const struct cli_value *value)
 {
-    uint8_t text[ELEMENTS_MAX];
     struct wetdbg_type type;
     uint64_t count;
     int err = wetdbg_type_target(p->moment->model, value->type.handle, &type, &count);
     if (err)
         return err;
-    if (type.kind != WETDBG_TYPE_CHAR || type.size_bytes > 1 || (*p->format && *p->format != 's'))
+    if (type.kind != WETDBG_TYPE_CHAR || type.size_bytes > 1 || (*p->format && *p->format != 's') ||
+        cli_value_is_missing(value, 0, count))
         return print_elements(p, value, &type, count);
-    size_t shown = count < sizeof(text) ? count : sizeof(text);
-    err = cli_value_load(p->moment, value, text, shown);
-    if (!err && !shown)
-        fputs("\"\"", p->out->stream);
-    else if (!err)
-        print_char_array(p, text, shown, shown < count);
-    return err;
+    return print_text_array(p, value, count);
 }
 
 static int print_value(struct printer *p, const struct cli_value *value)
@@ -676,6 +721,10 @@ static int print_value(struct printer *p, const struct cli_value *value)
     }
     if (!value->is_in_memory && value->type.size_bytes > sizeof(value->bytes))
         return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "the value is spread over registers");
+    if (p->depth == 0 && cli_value_is_all_missing(value, 0, value->type.size_bytes)) {
+        fputs("<optimized out>", p->out->stream); /* in a value its parts are, one by one */
+        return 0;
+    }
     p->depth++;
     int err = is_structure ? print_structure(p, value) : print_array(p, value);
     p->depth--;

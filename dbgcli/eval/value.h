@@ -9,7 +9,8 @@
 #include "dbgcli/nav/moment.h"
 #include "dbgcli/out.h"
 
-#define CLI_VALUE_BYTES_MAX 64
+#define CLI_VALUE_BYTES_MAX 256
+#define CLI_SYNTHETIC_MAX   4
 
 /* Types that are ours and not the model's go by these names. */
 #define CLI_TYPE_VEC128 "vec128"
@@ -18,13 +19,31 @@
 #define CLI_TYPE_FLAGS  "i386_eflags"
 #define CLI_TYPE_MXCSR  "i386_mxcsr"
 
+/* A pointer that was optimized out, though what it points to was not: gdb's synthetic pointer. */
+struct cli_synthetic {
+    uint64_t at;     /* where in the value */
+    uint64_t target; /* the model's handle of a variable, so many bytes into which it points */
+    int64_t target_offset;
+    size_t frame; /* of that variable */
+};
+
 struct cli_value {
     struct wetdbg_type type;
     bool is_in_memory;
-    uint64_t address;                   /* if it is */
-    uint8_t bytes[CLI_VALUE_BYTES_MAX]; /* if it is not; little-endian */
-    uint32_t bit_offset, bit_size;      /* a bit field of the bytes, if bit_size is not 0 */
+    uint64_t address;                                  /* if it is */
+    uint8_t bytes[CLI_VALUE_BYTES_MAX];                /* if it is not; little-endian */
+    uint8_t missing[CLI_VALUE_BYTES_MAX / 8];          /* bit per byte: it was optimized out */
+    struct cli_synthetic synthetic[CLI_SYNTHETIC_MAX]; /* instead of some of these */
+    unsigned synthetic_count;
+    uint32_t bit_offset, bit_size; /* a bit field of the bytes, if bit_size is not 0 */
 };
+
+/* Whether bytes of [offset, offset + size) were optimized out, some or all. */
+bool cli_value_is_missing(const struct cli_value *value, uint64_t offset, uint64_t size);
+bool cli_value_is_all_missing(const struct cli_value *value, uint64_t offset, uint64_t size);
+
+/* The synthetic pointer that a value is, or NULL. */
+const struct cli_synthetic *cli_value_synthetic(const struct cli_value *value);
 
 enum cli_basic {
     CLI_BASIC_CHAR,
@@ -70,6 +89,11 @@ int cli_value_type(struct cli_frame_view *view, const char *text, struct wetdbg_
 /* A variable that is already known, in a frame. */
 int cli_value_of_variable(struct cli_frame_view *view, const struct wetdbg_variable *variable,
                           struct cli_value *value);
+
+/* The value that a parameter was passed as, where the caller's debug information tells it.
+ * -WETDBG_ERR_NOT_FOUND, without a sentence, if it does not. */
+int cli_value_at_entry(struct cli_frame_view *view, const struct wetdbg_variable *variable,
+                       struct cli_value *value);
 
 /* A member of a structure, its base classes' included. -WETDBG_ERR_NOT_FOUND without a message if
  * it has none of that name. */

@@ -43,11 +43,15 @@ static bool is_unwanted(void *context)
 
 /* ---- the frames ---- */
 
+/* The next frame that has a place on the stack. */
 static size_t machine_frame_end(const struct cli_moment *moment, size_t index)
 {
     while (index < moment->frame_count && moment->frames[index].is_inlined)
         index++;
-    return index + 1;
+    index++;
+    while (index < moment->frame_count && moment->frames[index].is_tail)
+        index++;
+    return index;
 }
 
 int cli_calls_frame(const struct cli_moment *moment, size_t index, uint64_t *slot,

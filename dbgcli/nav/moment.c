@@ -32,7 +32,8 @@ static struct cli_frame *add_frame(struct cli_moment *moment, const struct wetdb
 }
 
 /* Adds one frame for the machine's frame and one for each function inlined at its pc. */
-static void add_frames(struct cli_moment *moment, const struct wetdbg_frame_regs *regs, bool is_top)
+static void add_frames(struct cli_moment *moment, const struct wetdbg_frame_regs *regs, bool is_top,
+                       bool is_tail)
 {
     struct wetdbg_line chain[INLINE_MAX];
     struct wetdbg_function function;
@@ -56,6 +57,7 @@ static void add_frames(struct cli_moment *moment, const struct wetdbg_frame_regs
         frame->depth = (unsigned)i;
         frame->is_inlined = i + 1 < count;
         frame->is_top = is_top;
+        frame->is_tail = is_tail;
         frame->module = has_module ? module.name : NULL;
         frame->function = chain[i].function;
         frame->linkage_name = chain[i].linkage_name;
@@ -68,13 +70,26 @@ static void add_frames(struct cli_moment *moment, const struct wetdbg_frame_regs
     }
 }
 
+/* Adds the functions that jumped to the one of a frame instead of calling it. */
+static void add_tail_frames(struct cli_moment *moment, const struct wetdbg_frame_regs *callee,
+                            const struct wetdbg_frame_regs *caller)
+{
+    uint64_t pcs[WETDBG_TAIL_CALLERS_MAX];
+    size_t count = wetdbg_tail_callers(moment->model, callee, caller, pcs);
+    for (size_t i = 0; i < count; i++) {
+        struct wetdbg_frame_regs regs = *caller;
+        wetdbg_frame_enter_tail(&regs, pcs[i]);
+        add_frames(moment, &regs, false, true);
+    }
+}
+
 static struct wetdbg_frame_regs add_top(struct cli_moment *moment)
 {
     const struct user_regs_struct *regs = wetdbg_state_registers(moment->state);
     struct wetdbg_frame_regs at = {.valid = (1u << WETDBG_FRAME_REG_COUNT) - 1, .is_innermost = 1};
     for (unsigned i = 0; i < WETDBG_FRAME_REG_COUNT; i++)
         at.value[i] = cli_register_at(regs, cli_dwarf_offset(i));
-    add_frames(moment, &at, true);
+    add_frames(moment, &at, true, false);
     return at;
 }
 
@@ -82,6 +97,7 @@ static void unwind(struct cli_moment *moment)
 {
     struct wetdbg_frame_regs at = add_top(moment);
     while (moment->frame_count < FRAMES_MAX) {
+        const struct wetdbg_frame_regs callee = at;
         int result = wetdbg_unwind(moment->model, &at, read_memory, moment);
         if (result == 0)
             return;
@@ -90,7 +106,8 @@ static void unwind(struct cli_moment *moment)
             return;
         }
         moment->frames[moment->frame_count - 1].is_signal = at.is_innermost;
-        add_frames(moment, &at, false);
+        add_tail_frames(moment, &callee, &at);
+        add_frames(moment, &at, false, false);
     }
     moment->broken = cli_asprintf("only the innermost %d frames are shown", FRAMES_MAX);
 }

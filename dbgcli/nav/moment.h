@@ -15,6 +15,7 @@ struct cli_frame {
     unsigned depth;       /* how many functions of the same machine's frame are inlined into it */
     bool is_inlined;      /* its function is inlined into that of the next frame */
     bool is_signal;       /* the kernel made it when it called a signal handler */
+    bool is_tail;         /* its function is no longer on the stack: it ended by a jump */
     bool is_top;          /* the stack's innermost: vector registers are known too */
     const char *function; /* borrowed from the model; NULL: unknown */
     const char *linkage_name;

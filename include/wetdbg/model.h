@@ -418,6 +418,19 @@ struct wetdbg_place {
     char reason[96]; /* of WETDBG_PLACE_NONE, for people */
 };
 
+/* A part of a variable, which may be spread over several places. */
+struct wetdbg_piece {
+    uint64_t size_bits; /* 0: the whole variable */
+    struct wetdbg_place place;
+    /* Of WETDBG_PLACE_NONE: a constant of so many bytes (borrowed), or NULL ... */
+    const uint8_t *bytes;
+    size_t byte_count;
+    /* ... or a pointer that was optimized out: to what is so many bytes into the variable of this
+     * handle (0: there is none). */
+    uint64_t target;
+    int64_t target_offset_bytes;
+};
+
 /*
  * Where a variable is at pc. `machine` gives the registers of that frame. A frame that is not the
  * innermost is asked with its call instruction's address (return address - 1).
@@ -428,6 +441,17 @@ struct wetdbg_place {
 int wetdbg_variable_locate(struct wetdbg_model *model, const struct wetdbg_variable *variable,
                            uint64_t pc, const struct wetdbg_machine *machine,
                            struct wetdbg_place *place);
+
+/* The same of a variable that may be spread over several places, or have a constant as its value:
+ * its parts, the lowest bits first. *pieces is for the caller to free. */
+int wetdbg_variable_pieces(struct wetdbg_model *model, const struct wetdbg_variable *variable,
+                           uint64_t pc, const struct wetdbg_machine *machine,
+                           struct wetdbg_piece **pieces, size_t *count);
+
+/* The value that a parameter was passed as, by what debug information says of the call; by gdb's
+ * rules. -WETDBG_ERR_NOT_FOUND, without a sentence, if that does not tell. */
+int wetdbg_variable_entry_value(struct wetdbg_model *model, const struct wetdbg_variable *variable,
+                                uint64_t pc, const struct wetdbg_machine *machine, uint64_t *value);
 
 /* The type of what a pointer points to, or of an array's elements (of several dimensions: arrays,
  * too). */
@@ -511,6 +535,18 @@ typedef int (*wetdbg_read_memory_fn)(void *context, uint64_t address, void *byte
  */
 int wetdbg_unwind(struct wetdbg_model *model, struct wetdbg_frame_regs *regs,
                   wetdbg_read_memory_fn read_memory, void *context);
+
+/*
+ * Functions between a frame and its caller that are no longer on the stack, since each ended by a
+ * jump to the next: by the pc behind that jump, the last one first. Only those of which the debug
+ * information leaves no doubt; by gdb's rules. The registers of such a function's frame are the
+ * caller's, as wetdbg_frame_enter_tail() changes them.
+ */
+#define WETDBG_TAIL_CALLERS_MAX 32
+size_t wetdbg_tail_callers(struct wetdbg_model *model, const struct wetdbg_frame_regs *callee,
+                           const struct wetdbg_frame_regs *caller,
+                           uint64_t pcs[WETDBG_TAIL_CALLERS_MAX]);
+void wetdbg_frame_enter_tail(struct wetdbg_frame_regs *caller, uint64_t pc);
 
 /* The canonical frame address (rsp before the call was made, plus 8 for the return address). */
 int wetdbg_frame_cfa(struct wetdbg_model *model, uint64_t pc, const struct wetdbg_machine *machine,

@@ -660,6 +660,27 @@ int wetdbg_variable_locate(struct wetdbg_model *model, const struct wetdbg_varia
     return 0;
 }
 
+int wetdbg_variable_pieces(struct wetdbg_model *model, const struct wetdbg_variable *variable,
+                           uint64_t pc, const struct wetdbg_machine *machine,
+                           struct wetdbg_piece **pieces, size_t *count)
+{
+    *pieces = calloc(1, sizeof(**pieces));
+    *count = 1;
+    return *pieces ? wetdbg_variable_locate(model, variable, pc, machine, &(*pieces)->place)
+                   : -ENOMEM;
+}
+
+int wetdbg_variable_entry_value(struct wetdbg_model *model, const struct wetdbg_variable *variable,
+                                uint64_t pc, const struct wetdbg_machine *machine, uint64_t *value)
+{
+    (void)model;
+    (void)variable;
+    (void)pc;
+    (void)machine;
+    (void)value;
+    return -WETDBG_ERR_NOT_FOUND;
+}
+
 int wetdbg_type_target(struct wetdbg_model *model, uint64_t handle, struct wetdbg_type *target,
                        uint64_t *element_count)
 {
@@ -790,6 +811,23 @@ int wetdbg_symbol_at(struct wetdbg_model *model, uint64_t address, struct wetdbg
     (void)model;
     *symbol = (struct wetdbg_symbol){.name = "storage", .start = MEMORY, .size_bytes = 0x100};
     return address >= MEMORY && address < MEMORY + 0x100 ? 0 : -WETDBG_ERR_NOT_FOUND;
+}
+
+size_t wetdbg_tail_callers(struct wetdbg_model *model, const struct wetdbg_frame_regs *callee,
+                           const struct wetdbg_frame_regs *caller,
+                           uint64_t pcs[WETDBG_TAIL_CALLERS_MAX])
+{
+    (void)model;
+    (void)callee;
+    (void)caller;
+    (void)pcs;
+    return 0;
+}
+
+void wetdbg_frame_enter_tail(struct wetdbg_frame_regs *caller, uint64_t pc)
+{
+    (void)caller;
+    (void)pc;
 }
 
 int wetdbg_unwind(struct wetdbg_model *model, struct wetdbg_frame_regs *regs,

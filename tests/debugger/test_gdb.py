@@ -12,6 +12,7 @@ from e2e import Bench  # noqa: E402
 SOURCE = os.path.join(HERE, "walk.c")
 LAST = next(n for n, line in enumerate(open(SOURCE), 1) if "/* LAST */" in line)
 SIGNALS = "handle all nostop noprint pass"
+MARK, MARKED = "print 987654321", "987654321 = 987654321\n"
 
 STEPS = """set pagination off
 set confirm off
@@ -143,7 +144,7 @@ def check_optimized(bench):
 
 
 def check_gone(bench):
-    """What is optimized out has no value, but a type."""
+    """What is optimized out has no value, but a type; of a whole the rest is shown, as gdb does."""
     source, program, trace = bench.path("gone.c"), bench.path("gone"), bench.path("trace_gone")
     with open(source, "w") as file:
         file.write("int main(int argc, char **argv)\n{\n    struct cell { int a; short b; } gone[3], *at = gone;\n"
@@ -154,9 +155,48 @@ def check_gone(bench):
         bench.fail(f"no recording\n{built}\n{recorded}")
         return
     run = bench.run(bench.wetdbg, "replay", trace, "--batch", "-e", "goto gone.c:5", "-e", "whatis gone[1].b", "-e",
-                    "print sizeof(gone)", "-e", "print sizeof at[1]", "-e", "print gone")
-    if not run.out.endswith("type = short\nsizeof(gone) = 24\nsizeof at[1] = 8\n") or "gone is optimized out here" not in run.err:
+                    "print sizeof(gone)", "-e", "print sizeof at[1]", "-e", "print gone", "-e", "print at[1].b")
+    none = "{a = <optimized out>, b = <optimized out>}"
+    gone = f"{{{none}, {{a = <optimized out>, b = 1}}, {none}}}"
+    if not run.out.endswith(f"type = short\nsizeof(gone) = 24\nsizeof at[1] = 8\ngone = {gone}\nat[1].b = 1\n"):
         bench.fail(f"types of what is optimized out\n{run}")
+
+
+def frame_words(text):
+    """Frames up to main's, and locals, without what differs: addresses, folders, how numbers of frames
+    are padded."""
+    lines = [re.sub(r" at \S*/", " at ", re.sub(r"^[ *]*#(\d+) +", r"#\1 ", line)) for line in masked(text).splitlines()]
+    past = next((i for i, line in enumerate(lines) if " in main (" in line), len(lines)) + 1
+    return [line for line in lines[:past] if line and line != "No locals."]
+
+
+def check_frames(bench, level):
+    """Outer frames of optimized code: rbx, pieces, x@entry, a function that ended by a jump."""
+    name = f"frames{level}"
+    source, program, trace = os.path.join(HERE, "frames.c"), bench.path(name), bench.path(f"{name}.trace")
+    built = bench.run("gcc", "-g", level, "-o", program, source)
+    recorded = bench.run(bench.wetdbg, "record", "-o", trace, program)
+    if built.status != 0 or recorded.status != 0:
+        bench.fail(f"no recording\n{built}\n{recorded}")
+        return
+    questions = ["bt"] + [f"info locals of {number}" for number in range(1, 5)]
+    # past main, so that gdb looks for what main was called with
+    theirs = ["gdb", "-nx", "-batch", "-ex", "set width 0", "-ex", "set backtrace past-main on", "-ex", SIGNALS,
+              "-ex", "break stop_here", "-ex", "run > /dev/null"]
+    ours = ["--batch", "-e", "goto start", "-e", "continue stop_here"]
+    for number, question in enumerate(questions):
+        select, ask = f"frame {number}", question.split(" of ")[0]
+        theirs += ["-ex", select, "-ex", "echo @@\\n", "-ex", ask, "-ex", "echo @@\\n"]
+        ours += ["-e", select, "-e", MARK, "-e", ask, "-e", MARK]
+    gdb = bench.run(*theirs, program)
+    run = bench.run(bench.wetdbg, "replay", trace, *ours)
+    expected = [frame_words(part) for part in gdb.out.split("@@\n")[1::2]]
+    found = [frame_words(part) for part in run.out.split(MARKED)[1::2]]
+    if len(expected) != len(questions) or len(found) != len(questions):
+        bench.fail(f"{name}: not all was answered\n{gdb}\n{run}")
+    for question, left, right in zip(questions, expected, found):
+        if sorted(left) != sorted(right):
+            bench.fail(f"{name}: {question}\n gdb: {left}\nours: {right}")
 
 
 def main():
@@ -177,6 +217,8 @@ def main():
     check_landing(bench, trace)
     check_optimized(bench)
     check_gone(bench)
+    check_frames(bench, "-O2")
+    check_frames(bench, "-Og")
     return bench.finish()
 
 

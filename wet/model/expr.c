@@ -6,10 +6,13 @@
 #include "wet/model/expr.h"
 
 #include <dwarf.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "wet/model/expr_value.h"
 #include <wetdbg/errors.h>
 
 #define STACK_MAX 64
@@ -20,10 +23,13 @@ struct stack {
     const Dwarf_Op *ops;
     size_t count;
     size_t at; /* of the operation being evaluated */
-    uint64_t items[STACK_MAX];
+    struct mdl_expr_value items[STACK_MAX];
     unsigned depth;
-    struct wetdbg_place *place;
-    bool is_final; /* place is complete (register, implicit value, gone) */
+    struct wetdbg_piece now;     /* the piece that is made */
+    bool is_final;               /* its place is complete (register, implicit value, gone) */
+    bool is_gone;                /* it has none: what follows of it is passed over */
+    struct wetdbg_piece *pieces; /* those before it */
+    size_t piece_count;
 };
 
 static int corrupt(const char *what)
@@ -31,20 +37,35 @@ static int corrupt(const char *what)
     return wetdbg_fail(-WETDBG_ERR_CORRUPT, "damaged location expression: %s", what);
 }
 
-static int push(struct stack *stack, uint64_t value)
+static int push_operand(struct stack *stack, struct mdl_expr_value operand)
 {
     if (stack->depth == STACK_MAX)
         return corrupt("stack overflow");
-    stack->items[stack->depth++] = value;
+    stack->items[stack->depth++] = operand;
+    return 0;
+}
+
+static int push(struct stack *stack, uint64_t value)
+{
+    return push_operand(stack, (struct mdl_expr_value){.bits = value});
+}
+
+static int pop_operand(struct stack *stack, struct mdl_expr_value *operand)
+{
+    if (stack->depth == 0)
+        return corrupt("stack underflow");
+    *operand = stack->items[--stack->depth];
     return 0;
 }
 
 static int pop(struct stack *stack, uint64_t *value)
 {
-    if (stack->depth == 0)
-        return corrupt("stack underflow");
-    *value = stack->items[--stack->depth];
-    return 0;
+    struct mdl_expr_value operand;
+    int result = pop_operand(stack, &operand);
+
+    if (result == 0)
+        *value = operand.bits;
+    return result;
 }
 
 static int push_register(struct stack *stack, uint64_t reg, uint64_t offset)
@@ -107,11 +128,70 @@ static int push_tls(struct stack *stack)
     return result < 0 ? result : push(stack, address);
 }
 
+/* ---- Types -------------------------------------------------------------------------------- */
+
+/* The type that an operation names; the generic one if it names none. */
+static int named_type(struct stack *stack, const Dwarf_Op *op, struct mdl_expr_value_type *type)
+{
+    Dwarf_Die die;
+
+    *type = (struct mdl_expr_value_type){0};
+    if (op->atom != DW_OP_regval_type && op->atom != DW_OP_GNU_regval_type &&
+        op->atom != DW_OP_deref_type && op->atom != DW_OP_GNU_deref_type && op->number == 0)
+        return 0;
+    if (!stack->env->attr || dwarf_getlocation_die(stack->env->attr, op, &die) != 0)
+        return corrupt("type");
+    return mdl_expr_value_type_of(&die, type);
+}
+
+static int convert(struct stack *stack, const Dwarf_Op *op, bool is_number)
+{
+    struct mdl_expr_value_type type;
+    struct mdl_expr_value operand;
+    int result = named_type(stack, op, &type);
+
+    if (result == 0)
+        result = pop_operand(stack, &operand);
+    if (result < 0)
+        return result;
+    return push_operand(stack, is_number ? mdl_expr_value_convert(operand, type)
+                                         : mdl_expr_value_of_bits(operand.bits, type));
+}
+
+/* The top of the stack, which was just pushed, is of the type that the operation names. */
+static int retype(struct stack *stack, const Dwarf_Op *op, int result)
+{
+    struct mdl_expr_value_type type;
+
+    if (result == 0)
+        result = named_type(stack, op, &type);
+    if (result < 0)
+        return result;
+    stack->items[stack->depth - 1] =
+        mdl_expr_value_of_bits(stack->items[stack->depth - 1].bits, type);
+    return 0;
+}
+
+static int push_constant(struct stack *stack, const Dwarf_Op *op)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Block block;
+    uint64_t bits = 0;
+
+    if (!stack->env->attr || dwarf_getlocation_attr(stack->env->attr, op, &attribute) != 0 ||
+        dwarf_formblock(&attribute, &block) != 0 || !block.data)
+        return corrupt("constant");
+    memcpy(&bits, block.data, block.length < sizeof(bits) ? block.length : sizeof(bits));
+    return retype(stack, op, push(stack, bits));
+}
+
+/* ---- Places ------------------------------------------------------------------------------- */
+
 static int gone(struct stack *stack, const char *reason)
 {
-    stack->place->kind = WETDBG_PLACE_NONE;
-    snprintf(stack->place->reason, sizeof(stack->place->reason), "%s", reason);
-    stack->is_final = true;
+    stack->now.place.kind = WETDBG_PLACE_NONE;
+    snprintf(stack->now.place.reason, sizeof(stack->now.place.reason), "%s", reason);
+    stack->is_final = stack->is_gone = true;
     return 0;
 }
 
@@ -119,17 +199,17 @@ static int in_register(struct stack *stack, uint64_t reg)
 {
     if (reg > INT16_MAX)
         return corrupt("register number");
-    stack->place->kind = WETDBG_PLACE_REGISTER;
-    stack->place->reg = (unsigned)reg;
+    stack->now.place.kind = WETDBG_PLACE_REGISTER;
+    stack->now.place.reg = (unsigned)reg;
     stack->is_final = true;
     return 0;
 }
 
 static int take_value(struct stack *stack)
 {
-    stack->place->kind = WETDBG_PLACE_VALUE;
+    stack->now.place.kind = WETDBG_PLACE_VALUE;
     stack->is_final = true;
-    return pop(stack, &stack->place->value);
+    return pop(stack, &stack->now.place.value);
 }
 
 static int take_implicit(struct stack *stack, const Dwarf_Op *op)
@@ -139,137 +219,107 @@ static int take_implicit(struct stack *stack, const Dwarf_Op *op)
     if (!stack->env->attr || dwarf_getlocation_implicit_value(stack->env->attr, op, &block) != 0 ||
         !block.data)
         return corrupt("implicit value");
-    if (block.length > sizeof(stack->place->value))
+    if (block.length > sizeof(stack->now.place.value)) {
+        stack->now.bytes = block.data;
+        stack->now.byte_count = block.length;
         return gone(stack, "constant wider than 8 bytes");
-    memcpy(&stack->place->value, block.data, block.length);
-    stack->place->kind = WETDBG_PLACE_VALUE;
+    }
+    memcpy(&stack->now.place.value, block.data, block.length);
+    stack->now.place.kind = WETDBG_PLACE_VALUE;
     stack->is_final = true;
     return 0;
 }
 
-/* A piece that is the whole object states its size; several are not representable. */
-static int take_piece(struct stack *stack, uint64_t size)
+/* A pointer that was optimized out, to something that the program has otherwise. */
+static int take_pointer(struct stack *stack, const Dwarf_Op *op)
 {
-    if (stack->at + 1 < stack->count)
-        return gone(stack, "spread over several places");
-    if (!stack->is_final && stack->depth == 0)
-        return gone(stack, "optimized out");
-    stack->place->size_bytes = size;
+    Dwarf_Die die;
+
+    if (stack->env->attr && stack->env->handle_of &&
+        dwarf_getlocation_die(stack->env->attr, op, &die) == 0) {
+        stack->now.target = stack->env->handle_of(stack->env->context, &die);
+        stack->now.target_offset_bytes = (int64_t)op->number2;
+        if (!stack->now.target)
+            return -ENOMEM;
+    }
+    return gone(stack, "optimized out (a pointer to what has no address)");
+}
+
+static int push_entry_value(struct stack *stack, const Dwarf_Op *op)
+{
+    Dwarf_Attribute attribute;
+    uint64_t value = 0;
+    int result = -WETDBG_ERR_NOT_FOUND;
+
+    if (stack->env->attr && dwarf_getlocation_attr(stack->env->attr, op, &attribute) == 0 &&
+        stack->env->entry_value)
+        result = stack->env->entry_value(stack->env->context, &attribute, &value);
+    if (result == -WETDBG_ERR_NOT_FOUND)
+        return gone(stack, "optimized out (known only at the function's entry)");
+    return result < 0 ? result : push(stack, value);
+}
+
+/* Ends a piece of so many bits; 0: the whole. */
+static int end_piece(struct stack *stack, uint64_t size_bits)
+{
+    struct wetdbg_piece *grown;
+    int result = 0;
+
+    if (!stack->is_final && stack->depth == 0) {
+        gone(stack, "optimized out");
+    } else if (!stack->is_final) {
+        stack->now.place.kind = WETDBG_PLACE_MEMORY;
+        result = pop(stack, &stack->now.place.address);
+    }
+    if (result < 0)
+        return result;
+    grown = reallocarray(stack->pieces, stack->piece_count + 1, sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    stack->now.size_bits = size_bits;
+    stack->now.place.size_bytes = size_bits / 8;
+    stack->pieces = grown;
+    grown[stack->piece_count++] = stack->now;
+    memset(&stack->now, 0, sizeof(stack->now));
+    stack->is_final = stack->is_gone = false;
     return 0;
 }
 
 /* ---- Arithmetic -------------------------------------------------------------------------- */
 
-static int binary(uint8_t atom, uint64_t a, uint64_t b, uint64_t *result)
-{
-    int64_t sa = (int64_t)a, sb = (int64_t)b;
-
-    switch (atom) {
-    case DW_OP_and:
-        *result = a & b;
-        return 0;
-    case DW_OP_or:
-        *result = a | b;
-        return 0;
-    case DW_OP_xor:
-        *result = a ^ b;
-        return 0;
-    case DW_OP_plus:
-        *result = a + b;
-        return 0;
-    case DW_OP_minus:
-        *result = a - b;
-        return 0;
-    case DW_OP_mul:
-        *result = a * b;
-        return 0;
-    case DW_OP_div:
-        if (b == 0 || (sa == INT64_MIN && sb == -1))
-            return corrupt("division");
-        *result = (uint64_t)(sa / sb);
-        return 0;
-    case DW_OP_mod:
-        if (b == 0)
-            return corrupt("division");
-        *result = a % b;
-        return 0;
-    case DW_OP_shl:
-        *result = b < 64 ? a << b : 0;
-        return 0;
-    case DW_OP_shr:
-        *result = b < 64 ? a >> b : 0;
-        return 0;
-    case DW_OP_shra:
-        *result = (uint64_t)(sa >> (b < 63 ? b : 63));
-        return 0;
-    case DW_OP_eq:
-        *result = sa == sb;
-        return 0;
-    case DW_OP_ne:
-        *result = sa != sb;
-        return 0;
-    case DW_OP_lt:
-        *result = sa < sb;
-        return 0;
-    case DW_OP_le:
-        *result = sa <= sb;
-        return 0;
-    case DW_OP_gt:
-        *result = sa > sb;
-        return 0;
-    case DW_OP_ge:
-        *result = sa >= sb;
-        return 0;
-    default:
-        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "location expression with operation 0x%x",
-                           atom);
-    }
-}
-
 static int eval_binary(struct stack *stack, uint8_t atom)
 {
-    uint64_t a = 0, b = 0, value = 0;
-    int result = pop(stack, &b);
+    struct mdl_expr_value a, b, made;
+    int result = pop_operand(stack, &b);
 
     if (result == 0)
-        result = pop(stack, &a);
+        result = pop_operand(stack, &a);
     if (result == 0)
-        result = binary(atom, a, b, &value);
-    return result < 0 ? result : push(stack, value);
+        result = mdl_expr_value_binary(atom, a, b, &made);
+    return result < 0 ? result : push_operand(stack, made);
 }
 
 static int eval_unary(struct stack *stack, const Dwarf_Op *op)
 {
-    uint64_t value = 0;
-    int result = pop(stack, &value);
+    struct mdl_expr_value operand, made;
+    int result = pop_operand(stack, &operand);
 
-    if (result < 0)
-        return result;
-    switch (op->atom) {
-    case DW_OP_abs:
-        value = (int64_t)value < 0 ? 0 - value : value;
-        break;
-    case DW_OP_neg:
-        value = 0 - value;
-        break;
-    case DW_OP_not:
-        value = ~value;
-        break;
-    default: /* DW_OP_plus_uconst */
-        value += op->number;
-        break;
-    }
-    return push(stack, value);
+    if (result == 0 && op->atom == DW_OP_plus_uconst)
+        made = mdl_expr_value_of_bits(operand.bits + op->number, operand.type);
+    else if (result == 0)
+        result = mdl_expr_value_unary(op->atom, operand, &made);
+    return result < 0 ? result : push_operand(stack, made);
 }
 
 static int eval_shuffle(struct stack *stack, const Dwarf_Op *op)
 {
     unsigned depth = stack->depth;
-    uint64_t *top = stack->items + depth, swap, index;
+    struct mdl_expr_value *top = stack->items + depth, swap;
+    uint64_t index;
 
     switch (op->atom) {
     case DW_OP_drop:
-        return pop(stack, &swap);
+        return pop_operand(stack, &swap);
     case DW_OP_swap:
         if (depth < 2)
             return corrupt("stack underflow");
@@ -289,7 +339,7 @@ static int eval_shuffle(struct stack *stack, const Dwarf_Op *op)
         index = op->atom == DW_OP_dup ? 0 : op->atom == DW_OP_over ? 1 : op->number;
         if (index >= depth)
             return corrupt("stack underflow");
-        return push(stack, stack->items[depth - 1 - index]);
+        return push_operand(stack, stack->items[depth - 1 - index]);
     }
 }
 
@@ -381,47 +431,107 @@ static int step(struct stack *stack, const Dwarf_Op *op)
     case DW_OP_nop:
     case DW_OP_GNU_uninit:
         return 0;
-    case DW_OP_piece:
-        return take_piece(stack, op->number);
+    case DW_OP_convert:
+    case DW_OP_GNU_convert:
+    case DW_OP_reinterpret:
+    case DW_OP_GNU_reinterpret:
+        return convert(stack, op, atom == DW_OP_convert || atom == DW_OP_GNU_convert);
+    case DW_OP_regval_type:
+    case DW_OP_GNU_regval_type:
+        return retype(stack, op, push_register(stack, op->number, 0));
+    case DW_OP_deref_type:
+    case DW_OP_GNU_deref_type:
+        return retype(stack, op, push_memory(stack, op->number));
+    case DW_OP_const_type:
+    case DW_OP_GNU_const_type:
+        return push_constant(stack, op);
     case DW_OP_stack_value:
         return take_value(stack);
     case DW_OP_implicit_value:
         return take_implicit(stack, op);
     case DW_OP_entry_value:
     case DW_OP_GNU_entry_value:
-        return gone(stack, "optimized out (known only at the function's entry)");
+        return push_entry_value(stack, op);
     case DW_OP_implicit_pointer:
     case DW_OP_GNU_implicit_pointer:
-        return gone(stack, "optimized out (a pointer to what has no address)");
-    case DW_OP_bit_piece:
-        return gone(stack, "in single bits of a place");
+        return take_pointer(stack, op);
+    case DW_OP_GNU_parameter_ref:
+        return gone(stack, "optimized out (what the caller passed)");
     default:
         return eval_binary(stack, atom);
     }
 }
 
+/* An operation of a piece, or what ends one. */
+static int eval_next(struct stack *stack)
+{
+    const Dwarf_Op *op = &stack->ops[stack->at];
+
+    if (op->atom == DW_OP_piece && op->number <= UINT64_MAX / 8)
+        return end_piece(stack, op->number * 8);
+    if (op->atom == DW_OP_bit_piece && op->number2 % 8 == 0) {
+        stack->now.place.offset_bytes = (unsigned)(op->number2 / 8);
+        if (!stack->is_final && stack->depth)
+            stack->items[stack->depth - 1].bits += op->number2 / 8;
+        return end_piece(stack, op->number);
+    }
+    if (op->atom == DW_OP_piece || op->atom == DW_OP_bit_piece) {
+        gone(stack, "in single bits of a place");
+        return end_piece(stack, op->number);
+    }
+    return stack->is_gone ? 0 : step(stack, op);
+}
+
+static int eval_all(struct stack *stack)
+{
+    int result = 0;
+
+    if (stack->env->object)
+        result = push(stack, *stack->env->object);
+    if (stack->count == 0)
+        gone(stack, "optimized out");
+    for (unsigned steps = 0; result == 0 && stack->at < stack->count; stack->at++, steps++)
+        result = steps == STEPS_MAX ? corrupt("endless") : eval_next(stack);
+    if (result == 0 && stack->piece_count == 0)
+        result = stack->is_final || stack->depth ? end_piece(stack, 0) : corrupt("stack underflow");
+    return result;
+}
+
+int mdl_expr_pieces(const struct mdl_expr_env *env, const Dwarf_Op *ops, size_t count,
+                    struct wetdbg_piece **pieces, size_t *piece_count)
+{
+    struct stack stack = {.env = env, .ops = ops, .count = count};
+    int result = eval_all(&stack);
+
+    if (result < 0) {
+        free(stack.pieces);
+        return result;
+    }
+    *pieces = stack.pieces;
+    *piece_count = stack.piece_count;
+    return 0;
+}
+
+void mdl_expr_one_place(const struct wetdbg_piece *pieces, size_t count, struct wetdbg_place *place)
+{
+    *place = pieces[0].place;
+    if (count == 1)
+        return;
+    memset(place, 0, sizeof(*place));
+    place->kind = WETDBG_PLACE_NONE;
+    snprintf(place->reason, sizeof(place->reason), "spread over several places");
+}
+
 int mdl_expr_eval(const struct mdl_expr_env *env, const Dwarf_Op *ops, size_t count,
                   struct wetdbg_place *place)
 {
-    struct stack stack = {.env = env, .ops = ops, .count = count, .place = place};
-    int result;
+    struct wetdbg_piece *pieces;
+    size_t piece_count;
+    int result = mdl_expr_pieces(env, ops, count, &pieces, &piece_count);
 
-    memset(place, 0, sizeof(*place));
-    if (count == 0)
-        return gone(&stack, "optimized out");
-    if (env->object)
-        stack.items[stack.depth++] = *env->object;
-    for (unsigned steps = 0; stack.at < count; stack.at++, steps++) {
-        if (steps == STEPS_MAX)
-            return corrupt("endless");
-        result = step(&stack, &ops[stack.at]);
-        if (result < 0)
-            return result;
-        if (place->kind == WETDBG_PLACE_NONE && stack.is_final)
-            return 0;
-    }
-    if (stack.is_final)
-        return 0;
-    place->kind = WETDBG_PLACE_MEMORY;
-    return pop(&stack, &place->address);
+    if (result < 0)
+        return result;
+    mdl_expr_one_place(pieces, piece_count, place);
+    free(pieces);
+    return 0;
 }

@@ -2,6 +2,7 @@
 /* Life of a model: what its files made of it is freed here. */
 #include <stdlib.h>
 
+#include "wet/model/call_sites.h"
 #include "wet/model/cfi.h"
 #include "wet/model/functions.h"
 #include "wet/model/globals.h"
@@ -25,6 +26,8 @@ static void mod_free(struct mdl_mod *mod)
     if (mod->units) {
         mdl_globals_free(mod->units->globals);
         mdl_qualifiers_free(mod->units->qualifiers);
+        for (size_t i = 0; i < mod->units->count; i++)
+            mdl_call_sites_free(mod->units->units[i].call_sites);
     }
     mdl_units_free(mod->units);
     mdl_cfi_free(mod->cfi);

@@ -175,6 +175,21 @@ uint32_t mdl_unit_scope_at(const struct mdl_unit *unit, uint64_t pc)
     return at == MDL_NO_SCOPE ? MDL_NO_SCOPE : unit->scope_ranges[at].scope;
 }
 
+int mdl_scope_at(struct mdl_mod *mod, uint64_t pc, struct mdl_unit **unit, uint32_t *scope)
+{
+    struct mdl_units *units;
+    int result = mdl_units_get(mod, &units);
+
+    *scope = MDL_NO_SCOPE;
+    *unit = result == 0 ? mdl_unit_at(mod, pc) : NULL;
+    if (!*unit)
+        return result;
+    result = mdl_unit_scopes(*unit);
+    if (result == 0)
+        *scope = mdl_unit_scope_at(*unit, pc);
+    return result;
+}
+
 uint32_t mdl_unit_function_scope(const struct mdl_unit *unit, uint32_t scope)
 {
     while (scope != MDL_NO_SCOPE && unit->scopes[scope].tag != DW_TAG_subprogram &&

@@ -56,6 +56,7 @@ struct mdl_unit {
     size_t scope_count;
     struct mdl_scope_range *scope_ranges; /* sorted by start, outer first */
     size_t scope_range_count;
+    struct mdl_call_sites *call_sites; /* call_sites.h; NULL: not needed yet */
     int loclists; /* 0 unknown, 1 has variables with location lists, -1 has none */
 };
 
@@ -99,6 +100,9 @@ const struct mdl_row *mdl_unit_row_at(const struct mdl_unit *unit, uint64_t pc);
 /* Innermost scope at pc; needs mdl_unit_scopes(). MDL_NO_SCOPE if there is none. */
 uint32_t mdl_unit_scope_at(const struct mdl_unit *unit, uint64_t pc);
 
+/* Unit and innermost scope at pc; *unit is NULL if there is no DWARF there. 0 or -ENOMEM. */
+int mdl_scope_at(struct mdl_mod *mod, uint64_t pc, struct mdl_unit **unit, uint32_t *scope);
+
 /* From a scope outwards (itself included) to the next function, inlined or not. */
 uint32_t mdl_unit_function_scope(const struct mdl_unit *unit, uint32_t scope);
 
@@ -107,7 +111,8 @@ uint32_t mdl_unit_function_scope(const struct mdl_unit *unit, uint32_t scope);
  * mdl_free(). */
 const char *mdl_unit_scope_name(struct mdl_unit *unit, uint32_t scope, const char **linkage_name);
 
-/* Frees the units, but for what globals.h and qualify.h keep in them. NULL is fine. */
+/* Frees the units, but for what globals.h, qualify.h and call_sites.h keep in them. NULL is
+ * fine. */
 void mdl_units_free(struct mdl_units *units);
 
 #endif

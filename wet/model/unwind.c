@@ -8,7 +8,10 @@
 
 #include "wet/model/cfi.h"
 #include "wet/model/expr.h"
+#include "wet/model/tail_calls.h"
 #include <wetdbg/errors.h>
+
+enum { DWARF_RAX = 0, DWARF_RBX = 3 };
 
 /* The frame being left, as the evaluator sees it. */
 struct frame {
@@ -64,6 +67,13 @@ static int eval_cfa(const struct mdl_expr_env *env, Dwarf_Frame *state, uint64_t
     return 0;
 }
 
+/* elfutils takes rax for what a call preserves, and not rbx, where call frame information says
+ * nothing of them: it numbers the two as the processor does, not as DWARF does. */
+static bool is_preserved(unsigned reg, bool as_elfutils_says)
+{
+    return reg == DWARF_RBX || (as_elfutils_says && reg != DWARF_RAX);
+}
+
 /* The caller's value of one register. 1: known, 0: undefined, or an error. */
 static int caller_register(const struct mdl_expr_env *env, Dwarf_Frame *state, unsigned reg,
                            uint64_t *value)
@@ -76,10 +86,9 @@ static int caller_register(const struct mdl_expr_env *env, Dwarf_Frame *state, u
 
     if (dwarf_frame_register(state, (int)reg, memory, &ops, &count) != 0)
         return 0;
-    if (count == 0 && ops)
-        return 0;
     if (count == 0)
-        return machine->read_register(machine->context, reg, value) == 0;
+        return is_preserved(reg, ops == NULL) &&
+               machine->read_register(machine->context, reg, value) == 0;
     result = mdl_expr_eval(env, ops, count, &place);
     if (result < 0)
         return result;
@@ -194,4 +203,24 @@ int wetdbg_frame_cfa(struct wetdbg_model *model, uint64_t pc, const struct wetdb
     result = eval_cfa(&env, state, cfa);
     free(state);
     return result;
+}
+
+void wetdbg_frame_enter_tail(struct wetdbg_frame_regs *caller, uint64_t pc)
+{
+    caller->value[WETDBG_REG_RIP] = pc;
+    caller->value[WETDBG_REG_RSP] -= sizeof(uint64_t); /* the return address is still there */
+    caller->is_innermost = false;
+}
+
+size_t wetdbg_tail_callers(struct wetdbg_model *model, const struct wetdbg_frame_regs *callee,
+                           const struct wetdbg_frame_regs *caller,
+                           uint64_t pcs[WETDBG_TAIL_CALLERS_MAX])
+{
+    uint64_t entry = mdl_function_entry(model, wetdbg_frame_lookup_pc(callee));
+    size_t count = 0;
+
+    if (caller->is_innermost || !entry ||
+        mdl_tail_calls(model, caller->value[WETDBG_REG_RIP], entry, pcs, &count) < 0)
+        return 0;
+    return count;
 }

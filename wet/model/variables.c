@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Variables: finding one by name in the scopes around an address, and evaluating where it is.
+ * Variables: finding one by name in the scopes around an address.
  *
  * Scopes are searched as C does, from the innermost block to the function; an inlined function does
  * not see its caller's locals, but if its own unit has nothing of the name they are what a person
@@ -16,14 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "wet/model/dies.h"
-#include "wet/model/expr.h"
 #include "wet/model/functions.h"
 #include "wet/model/globals.h"
 #include "wet/model/names.h"
 #include "wet/model/qualify.h"
 #include "wet/model/types.h"
 #include <wetdbg/errors.h>
+
+#define ORIGINAL_DEPTH_MAX 100 /* of blocks in each other */
 
 /* ---- Describing -------------------------------------------------------------------------- */
 
@@ -101,19 +103,66 @@ static int visit_local(void *context, Dwarf_Die *die)
     return 1;
 }
 
+/* What a copy of a function, or of a block, has in the original that it was made of. */
+struct copy_walk {
+    struct local_walk *locals;
+    uint64_t budget;
+    Dwarf_Off *originals; /* of the copy's parts */
+    size_t count, capacity;
+    unsigned depth;
+};
+
+static int note_original(void *context, Dwarf_Die *die)
+{
+    struct copy_walk *copy = context;
+    Dwarf_Attribute attribute;
+    Dwarf_Die origin;
+
+    if (!dwarf_attr(die, DW_AT_abstract_origin, &attribute) ||
+        !dwarf_formref_die(&attribute, &origin))
+        return 0;
+    if (wd_grow(copy->originals, copy->capacity, copy->count + 1))
+        return -ENOMEM;
+    copy->originals[copy->count++] = dwarf_dieoffset(&origin);
+    return 0;
+}
+
+/* A part of the original: a variable that the copy does not have was optimized out, or is static.
+ * What it has in a block that the copy lacks counts as the function's. */
+static int visit_original(void *context, Dwarf_Die *die)
+{
+    struct copy_walk *copy = context;
+    Dwarf_Off offset = dwarf_dieoffset(die);
+    int result;
+
+    for (size_t i = 0; i < copy->count; i++)
+        if (copy->originals[i] == offset)
+            return 0;
+    if (dwarf_tag(die) != DW_TAG_lexical_block)
+        return visit_local(copy->locals, die);
+    if (copy->depth >= ORIGINAL_DEPTH_MAX)
+        return 0;
+    copy->depth++;
+    result = mdl_die_children(die, &copy->budget, visit_original, copy);
+    copy->depth--;
+    return result;
+}
+
 /* The variables of a scope; 1 if the name was found. */
 static int walk_scope(struct mdl_unit *unit, uint32_t scope, struct local_walk *walk)
 {
     Dwarf_Die *die = &unit->scopes[scope].die, origin;
     Dwarf_Attribute attribute;
-    uint64_t budget = mdl_die_budget(&unit->die);
-    int err = mdl_die_children(die, &budget, visit_local, walk);
+    struct copy_walk copy = {.locals = walk, .budget = mdl_die_budget(&unit->die)};
+    int err = mdl_die_children(die, &copy.budget, visit_local, walk);
 
-    if (err != 0 || !walk->name)
+    if (err != 0 || !dwarf_attr(die, DW_AT_abstract_origin, &attribute) ||
+        !dwarf_formref_die(&attribute, &origin))
         return err;
-    if (dwarf_attr(die, DW_AT_abstract_origin, &attribute) &&
-        dwarf_formref_die(&attribute, &origin))
-        err = mdl_die_children(&origin, &budget, visit_local, walk);
+    err = mdl_die_children(die, &copy.budget, note_original, &copy);
+    if (err == 0)
+        err = mdl_die_children(&origin, &copy.budget, visit_original, &copy);
+    free(copy.originals);
     return err;
 }
 
@@ -333,22 +382,6 @@ static int find_symbol(struct wetdbg_model *model, const char *name,
 
 /* ---- Finding ----------------------------------------------------------------------------- */
 
-/* Unit and innermost scope at pc; *unit is NULL if there is no DWARF there. */
-static int scope_at(struct mdl_mod *mod, uint64_t pc, struct mdl_unit **unit, uint32_t *scope)
-{
-    struct mdl_units *units;
-    int result = mdl_units_get(mod, &units);
-
-    *scope = MDL_NO_SCOPE;
-    *unit = result == 0 ? mdl_unit_at(mod, pc) : NULL;
-    if (!*unit)
-        return result;
-    result = mdl_unit_scopes(*unit);
-    if (result == 0)
-        *scope = mdl_unit_scope_at(*unit, pc);
-    return result;
-}
-
 /* Goes out of the `depth` innermost functions. */
 static uint32_t leave_functions(const struct mdl_unit *unit, uint32_t scope, size_t depth)
 {
@@ -402,7 +435,7 @@ static int find(struct wetdbg_model *model, uint64_t pc, size_t depth, const cha
     if (pc != 0) {
         result = mdl_mod_need(model, pc, &mod);
         if (result == 0)
-            result = scope_at(mod, pc, &unit, &scope);
+            result = mdl_scope_at(mod, pc, &unit, &scope);
         if (result == 0 && unit)
             scope = leave_functions(unit, scope, depth);
     }
@@ -449,7 +482,7 @@ int wetdbg_variables_each(struct wetdbg_model *model, uint64_t pc, wetdbg_variab
     int result = mdl_mod_need(model, pc, &walk.mod);
 
     if (result == 0)
-        result = scope_at(walk.mod, pc, &unit, &scope);
+        result = mdl_scope_at(walk.mod, pc, &unit, &scope);
     while (result == 0 && scope != MDL_NO_SCOPE)
         result = walk_function(unit, &scope, &walk);
     return result;
@@ -464,250 +497,9 @@ int wetdbg_variables_each_at(struct wetdbg_model *model, uint64_t pc, size_t dep
     int result = mdl_mod_need(model, pc, &walk.mod);
 
     if (result == 0)
-        result = scope_at(walk.mod, pc, &unit, &scope);
+        result = mdl_scope_at(walk.mod, pc, &unit, &scope);
     if (result < 0 || !unit)
         return result;
     scope = leave_functions(unit, scope, depth);
     return walk_function(unit, &scope, &walk);
-}
-
-/* ---- Locating ---------------------------------------------------------------------------- */
-
-/* What the evaluator asks for besides registers and memory. */
-struct locate_context {
-    struct wetdbg_model *model;
-    struct mdl_mod *mod; /* of the variable */
-    uint64_t pc;
-    const struct wetdbg_machine *machine;
-};
-
-static int get_cfa(void *context, uint64_t *value)
-{
-    const struct locate_context *locate = context;
-
-    return wetdbg_frame_cfa(locate->model, locate->pc, locate->machine, value);
-}
-
-/* The function's frame base at pc. */
-static int get_frame_base(void *context, uint64_t *value)
-{
-    const struct locate_context *locate = context;
-    struct mdl_expr_env env = {.machine = locate->machine, .context = context, .cfa = get_cfa};
-    struct mdl_mod *mod;
-    struct mdl_unit *unit = NULL;
-    struct wetdbg_place place;
-    Dwarf_Attribute attribute;
-    Dwarf_Op *ops;
-    size_t count;
-    uint32_t scope = MDL_NO_SCOPE;
-    int result = mdl_mod_need(locate->model, locate->pc, &mod);
-
-    if (result == 0)
-        result = scope_at(mod, locate->pc, &unit, &scope);
-    if (result < 0)
-        return result;
-    while (scope != MDL_NO_SCOPE && unit->scopes[scope].tag != DW_TAG_subprogram)
-        scope = unit->scopes[scope].parent;
-    if (scope == MDL_NO_SCOPE ||
-        !dwarf_attr_integrate(&unit->scopes[scope].die, DW_AT_frame_base, &attribute) ||
-        dwarf_getlocation_addr(&attribute, locate->pc - mod->info.bias, &ops, &count, 1) != 1)
-        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "no frame base at 0x%llx",
-                           (unsigned long long)locate->pc);
-    env.bias = mod->info.bias;
-    env.attr = &attribute;
-    result = mdl_expr_eval(&env, ops, count, &place);
-    if (result < 0)
-        return result;
-    if (place.kind == WETDBG_PLACE_REGISTER)
-        return locate->machine->read_register(locate->machine->context, place.reg, value);
-    if (place.kind == WETDBG_PLACE_NONE)
-        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "frame base at 0x%llx: %s",
-                           (unsigned long long)locate->pc, place.reason);
-    *value = place.kind == WETDBG_PLACE_VALUE ? place.value : place.address;
-    return 0;
-}
-
-/* The executable's thread-local block ends at the thread pointer (x86-64 has TLS variant II). Other
- * modules' blocks lie where the dynamic linker put them, which no file says. */
-static int get_tls(void *context, uint64_t offset, uint64_t *address)
-{
-    const struct locate_context *locate = context;
-    const struct wetdbg_machine *machine = locate->machine;
-    Elf *elf = mdl_mod_elf(locate->mod, MDL_IMAGE_FILE);
-    bool is_executable = false;
-    uint64_t fs_base, block = 0;
-    size_t count = 0;
-    GElf_Ehdr header;
-    GElf_Phdr phdr;
-    int result;
-
-    if (elf && elf_getphdrnum(elf, &count) == 0 && gelf_getehdr(elf, &header))
-        is_executable = header.e_type == ET_EXEC;
-    for (size_t i = 0; i < count; i++) {
-        if (!gelf_getphdr(elf, (int)i, &phdr))
-            continue;
-        is_executable |= phdr.p_type == PT_INTERP;
-        if (phdr.p_type == PT_TLS) {
-            uint64_t align = phdr.p_align ? phdr.p_align : 1;
-
-            block = align & (align - 1) ? 0 : (phdr.p_memsz + align - 1) & ~(align - 1);
-        }
-    }
-    /* a static PIE has no PT_INTERP: take the first module for the executable */
-    if ((!is_executable && locate->mod->info.id != 0) || block == 0)
-        return wetdbg_fail(
-            -WETDBG_ERR_UNSUPPORTED,
-            "thread-local variables of %s cannot be located (only the executable's can)",
-            locate->mod->info.name);
-    result = machine->read_register(machine->context, WETDBG_REG_FS_BASE, &fs_base);
-    if (result == 0)
-        *address = fs_base - block + offset;
-    return result;
-}
-
-/* DW_AT_const_value: a variable that is a constant. */
-static int locate_constant(Dwarf_Attribute *attribute, struct wetdbg_place *place)
-{
-    Dwarf_Word value;
-    Dwarf_Sword signed_value;
-    Dwarf_Block block;
-    const char *reason = "a constant wider than 8 bytes";
-
-    memset(place, 0, sizeof(*place));
-    place->kind = WETDBG_PLACE_VALUE;
-    if (dwarf_whatform(attribute) == DW_FORM_sdata &&
-        dwarf_formsdata(attribute, &signed_value) == 0) {
-        place->value = (uint64_t)signed_value;
-    } else if (dwarf_formudata(attribute, &value) == 0) {
-        place->value = value;
-    } else if (dwarf_formblock(attribute, &block) == 0 && block.data &&
-               block.length <= sizeof(place->value)) {
-        memcpy(&place->value, block.data, block.length);
-    } else {
-        place->kind = WETDBG_PLACE_NONE;
-        snprintf(place->reason, sizeof(place->reason), "%s", reason);
-    }
-    return 0;
-}
-
-static void locate_nowhere(struct wetdbg_place *place, const char *reason)
-{
-    memset(place, 0, sizeof(*place));
-    place->kind = WETDBG_PLACE_NONE;
-    snprintf(place->reason, sizeof(place->reason), "%s", reason);
-}
-
-static int locate_die(struct locate_context *context, Dwarf_Die *die, struct wetdbg_place *place)
-{
-    struct mdl_expr_env env = {
-        .machine = context->machine,
-        .bias = context->mod->info.bias,
-        .context = context,
-        .frame_base = get_frame_base,
-        .cfa = get_cfa,
-        .tls = get_tls,
-    };
-    Dwarf_Attribute attribute;
-    Dwarf_Op *ops;
-    size_t count;
-    int found;
-
-    if (!dwarf_attr_integrate(die, DW_AT_location, &attribute)) {
-        if (dwarf_attr_integrate(die, DW_AT_const_value, &attribute))
-            return locate_constant(&attribute, place);
-        locate_nowhere(place, "optimized out");
-        return 0;
-    }
-    found =
-        dwarf_getlocation_addr(&attribute, context->pc - context->mod->info.bias, &ops, &count, 1);
-    if (found < 0)
-        return wetdbg_fail(-WETDBG_ERR_CORRUPT, "damaged location of a variable: %s",
-                           dwarf_errmsg(-1));
-    if (found == 0) {
-        locate_nowhere(place, "optimized out at this address");
-        return 0;
-    }
-    env.attr = &attribute;
-    return mdl_expr_eval(&env, ops, count, place);
-}
-
-/* From where `this` is to where the member is. */
-static int locate_member(struct wetdbg_model *model, const struct wetdbg_machine *machine,
-                         const struct wetdbg_variable *variable, struct wetdbg_place *place)
-{
-    struct wetdbg_member base = {.is_virtual = true, .handle = variable->base_handle};
-    uint64_t object = place->value, offset = 0;
-    int result = 0;
-
-    if (place->kind == WETDBG_PLACE_MEMORY)
-        result = machine->read_memory(machine->context, place->address, &object, sizeof(object));
-    else if (place->kind == WETDBG_PLACE_REGISTER)
-        result = machine->read_register(machine->context, place->reg, &object);
-    else if (place->kind == WETDBG_PLACE_NONE)
-        return 0;
-    if (result == 0 && variable->base_handle) {
-        object += variable->base_offset_bytes;
-        result = wetdbg_member_offset(model, &base, machine, object, &offset);
-    }
-    if (result < 0)
-        return result;
-    *place = (struct wetdbg_place){
-        .kind = WETDBG_PLACE_MEMORY,
-        .address = object + offset + variable->offset_bytes,
-        .size_bytes = variable->type.size_bytes,
-    };
-    return 0;
-}
-
-static int no_register(void *context, unsigned dwarf_reg, uint64_t *value)
-{
-    (void)context;
-    (void)dwarf_reg;
-    (void)value;
-    return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
-                       "where it lies depends on registers, of which none are given");
-}
-
-static int no_memory(void *context, uint64_t address, void *bytes, size_t count)
-{
-    (void)context;
-    (void)address;
-    (void)bytes;
-    (void)count;
-    return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
-                       "where it lies depends on memory, of which none is given");
-}
-
-int wetdbg_variable_locate(struct wetdbg_model *model, const struct wetdbg_variable *variable,
-                           uint64_t pc, const struct wetdbg_machine *machine,
-                           struct wetdbg_place *place)
-{
-    static const struct wetdbg_machine nothing = {.read_register = no_register,
-                                                  .read_memory = no_memory};
-    machine = machine ? machine : &nothing;
-    struct locate_context context = {.model = model, .pc = pc, .machine = machine};
-    const struct mdl_handle *handle;
-    struct wetdbg_place made = {0};
-    Dwarf_Die die;
-    int result;
-
-    if (variable->handle == 0) {
-        made.kind = WETDBG_PLACE_MEMORY;
-        made.address = variable->symbol_address;
-    } else {
-        handle = mdl_handle_get(model, variable->handle);
-        if (!handle)
-            return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
-        context.mod = handle->mod;
-        die = handle->die;
-        result = locate_die(&context, &die, &made);
-        if (result == 0 && variable->is_of_this)
-            result = locate_member(model, machine, variable, &made);
-        if (result < 0)
-            return result;
-    }
-    if (made.size_bytes == 0)
-        made.size_bytes = variable->type.size_bytes;
-    *place = made;
-    return 0;
 }
