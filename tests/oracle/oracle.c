@@ -18,7 +18,6 @@
 #include <wetdbg/errors.h>
 
 #define CANONICAL_FLAGS UINT64_C(0x246)
-#define RESUME_FLAG     UINT64_C(0x10000)
 #define ARRIVALS_MAX    5000000 /* some ten minutes */
 
 #define ADDRESS_SIZE_PREFIX 0x67
@@ -289,19 +288,20 @@ int orc_settle(struct orc *orc)
     return 0;
 }
 
-/* Runs to one arrival at the asynchronous frame's rip. The resume flag lets the instruction under
- * the breakpoint through; the kernel sets it by itself only sometimes. */
+/* Runs to one arrival at the asynchronous frame's rip, or past a rep instruction that is there. */
 static int arrive(struct orc *orc, bool has_break, struct user_regs_struct *regs)
 {
+    bool is_there = has_break && regs->rip == orc->next.regs.rip;
+    unsigned length = is_there ? orc_rep_length(orc, regs->rip) : 0;
     struct orc_stop stop;
     int err = 0;
 
-    if (has_break && regs->rip == orc->next.regs.rip) {
-        regs->eflags |= RESUME_FLAG;
-        err = orc_child_set_regs(&orc->child, regs);
-    }
+    if (length > 0)
+        err = orc_child_set_break(&orc->child, regs->rip + length);
     if (err == 0)
         err = orc_child_resume(&orc->child, !has_break, &stop);
+    if (err == 0 && length > 0)
+        err = orc_child_set_break(&orc->child, orc->next.regs.rip);
     if (err == 0)
         err = orc_child_get_regs(&orc->child, regs);
     if (err == 0 && stop.kind != (has_break ? ORC_STOP_BREAK : ORC_STOP_STEP))
@@ -346,7 +346,6 @@ int orc_run_into_rep(struct orc *orc, struct user_regs_struct *regs)
     if (length == 0)
         return 0;
     regs->rcx -= orc->next.regs.rcx;
-    regs->eflags |= RESUME_FLAG;
     err = orc_child_set_break(&orc->child, pc + length);
     if (err == 0)
         err = orc_child_set_regs(&orc->child, regs);

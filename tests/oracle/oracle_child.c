@@ -252,16 +252,14 @@ int orc_child_set_xstate(struct orc_child *child, const uint8_t *image, size_t s
 
 int orc_child_set_break(struct orc_child *child, uint64_t address)
 {
-    const long dr0 = (long)offsetof(struct user, u_debugreg[0]);
-    const long dr7 = (long)offsetof(struct user, u_debugreg[7]);
+    uint8_t code;
 
-    if (ptrace(PTRACE_POKEUSER, child->pid, dr7, 0L) != 0)
-        return -ENOTSUP;
+    child->break_at = 0;
     if (address == 0)
         return 0;
-    if (ptrace(PTRACE_POKEUSER, child->pid, dr0, address) != 0 ||
-        ptrace(PTRACE_POKEUSER, child->pid, dr7, 1L) != 0)
+    if (orc_child_read(child, address, &code, 1) != 1)
         return -ENOTSUP;
+    child->break_at = address;
     return 0;
 }
 
@@ -287,7 +285,8 @@ static long resume(struct orc_child *child, enum __ptrace_request request)
     return ptrace(request, child->pid, 0L, 0L);
 }
 
-int orc_child_resume(struct orc_child *child, bool step, struct orc_stop *stop)
+/* Resumes and waits for the next stop; no breakpoint is set. */
+static int resume_freely(struct orc_child *child, bool step, struct orc_stop *stop)
 {
     const enum __ptrace_request request =
         (enum __ptrace_request)(step ? PTRACE_SYSEMU_SINGLESTEP : PTRACE_SYSEMU);
@@ -307,6 +306,89 @@ int orc_child_resume(struct orc_child *child, bool step, struct orc_stop *stop)
         return 0;
     }
     return stop_signal(child, status, stop);
+}
+
+/* After a stop: was it the int3 of the breakpoint? Then rip goes back to where it stands. */
+static int take_break(struct orc_child *child, struct orc_stop *stop)
+{
+    struct user_regs_struct regs;
+    int err;
+
+    if (stop->kind != ORC_STOP_SIGNAL || stop->info.si_signo != SIGTRAP)
+        return 0;
+    err = orc_child_get_regs(child, &regs);
+    if (err != 0 || regs.rip != child->break_at + 1)
+        return err;
+    regs.rip = child->break_at;
+    stop->kind = ORC_STOP_BREAK;
+    return orc_child_set_regs(child, &regs);
+}
+
+/* Runs to the breakpoint, or to what comes before it. */
+static int run_to_break(struct orc_child *child, struct orc_stop *stop)
+{
+    static const uint8_t int3 = 0xcc;
+    uint8_t covered;
+    int err;
+
+    if (orc_child_read(child, child->break_at, &covered, 1) != 1)
+        return wetdbg_fail(-EFAULT, "no code at the breakpoint %#" PRIx64, child->break_at);
+    err = orc_child_write(child, child->break_at, &int3, 1);
+    if (err == 0)
+        err = resume_freely(child, false, stop);
+    if (err == 0)
+        err = orc_child_write(child, child->break_at, &covered, 1);
+    return err == 0 ? take_break(child, stop) : err;
+}
+
+/* Some virtual machines lose the trap after a cpuid that is stepped over, and the instruction after
+ * it is executed unseen: there the breakpoint takes the trap flag's place. */
+static int step_once(struct orc_child *child, const struct user_regs_struct *regs,
+                     struct orc_stop *stop)
+{
+    static const uint8_t cpuid[] = {0x0f, 0xa2};
+    const uint64_t break_at = child->break_at;
+    uint8_t code[sizeof(cpuid)];
+    int err;
+
+    if (orc_child_read(child, regs->rip, code, sizeof(code)) != sizeof(code) ||
+        memcmp(code, cpuid, sizeof(cpuid)) != 0)
+        return resume_freely(child, true, stop);
+    child->break_at = regs->rip + sizeof(cpuid);
+    err = run_to_break(child, stop);
+    child->break_at = break_at;
+    if (err == 0 && stop->kind == ORC_STOP_BREAK)
+        stop->kind = ORC_STOP_STEP;
+    return err;
+}
+
+/* Some virtual machines take no notice of debug registers, so an int3 is the breakpoint while the
+ * child runs. What it stands at is stepped over first. */
+int orc_child_resume(struct orc_child *child, bool step, struct orc_stop *stop)
+{
+    struct user_regs_struct regs;
+    int err = 0;
+
+    if (!step && child->break_at == 0)
+        return resume_freely(child, false, stop);
+    err = orc_child_get_regs(child, &regs);
+    if (err != 0)
+        return err;
+    if (step)
+        return step_once(child, &regs, stop);
+    if (regs.rip == child->break_at) {
+        err = step_once(child, &regs, stop);
+        if (err != 0 || stop->kind != ORC_STOP_STEP)
+            return err;
+        err = orc_child_get_regs(child, &regs);
+        if (err != 0)
+            return err;
+        if (regs.rip == child->break_at) {
+            stop->kind = ORC_STOP_BREAK;
+            return 0;
+        }
+    }
+    return run_to_break(child, stop);
 }
 
 int orc_child_syscall(struct orc_child *child, int number, const uint64_t args[6], int64_t *result)

@@ -23,13 +23,14 @@ struct orc_child {
     int cpu;                      /* that it is bound to; -1: none */
     struct user_regs_struct regs; /* as last read: good while `regs_known` */
     bool regs_known;
+    uint64_t break_at; /* the breakpoint; 0: none */
 };
 
 enum orc_stop_kind {
     ORC_STOP_STEP,    /* one instruction done, or one turn of a rep */
     ORC_STOP_SYSCALL, /* at a system call, which is not going to be executed */
     ORC_STOP_SIGNAL,  /* a signal that will not be delivered */
-    ORC_STOP_BREAK,   /* the hardware breakpoint */
+    ORC_STOP_BREAK,   /* about to execute what is at the breakpoint */
 };
 
 struct orc_stop {
@@ -54,10 +55,12 @@ int orc_child_syscall(struct orc_child *child, int number, const uint64_t args[6
 int orc_child_must(struct orc_child *child, const char *what, int number, const uint64_t args[6],
                    uint64_t want);
 
-/* Resumes, for one instruction if `step`, and waits for the next stop. */
+/* Resumes, for one instruction if `step`, and waits for the next stop. The instruction at which the
+ * child stands is executed even if the breakpoint is there. */
 int orc_child_resume(struct orc_child *child, bool step, struct orc_stop *stop);
 
-/* Sets the hardware breakpoint at `address`; 0 clears it. -ENOTSUP without such registers. */
+/* Sets the breakpoint at `address`; 0 clears it. Memory is seen as if there were none. -ENOTSUP
+ * where nothing is mapped. */
 int orc_child_set_break(struct orc_child *child, uint64_t address);
 
 int orc_child_get_regs(struct orc_child *child, struct user_regs_struct *regs);

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define RESUME_FLAG UINT64_C(0x10000)
-
 void orc_tasks_fini(struct orc_tasks *tasks)
 {
     for (size_t i = 0; i < tasks->count; i++)
@@ -22,12 +20,10 @@ struct orc_task *orc_tasks_find(const struct orc_tasks *tasks, int tid)
     return NULL;
 }
 
-/* The resume flag belongs to a breakpoint of now, and would hide the next one. */
 static int save(struct orc_child *child, struct orc_task *task)
 {
     int err = orc_child_get_regs(child, &task->regs);
 
-    task->regs.eflags &= ~RESUME_FLAG;
     task->xstate_bytes = sizeof(task->xstate);
     return err == 0 ? orc_child_get_xstate(child, task->xstate, &task->xstate_bytes) : err;
 }
