@@ -266,26 +266,29 @@ int orc_is_due(struct orc *orc, const struct user_regs_struct *regs, bool *is_du
     return orc_stops_check(&orc->stops, orc->stop, &orc->child, is_due);
 }
 
+/* Applies orc->next, if it happens where the child stands. */
+static int take_due(struct orc *orc, bool *is_due)
+{
+    struct user_regs_struct regs;
+    int err = 0;
+
+    *is_due = orc_frame_is_immediate(orc);
+    if (!*is_due && orc_next_is_asynchronous(orc)) {
+        err = orc_child_get_regs(&orc->child, &regs);
+        if (err == 0)
+            err = orc_is_due(orc, &regs, is_due);
+    }
+    return err == 0 && *is_due ? orc_frame_apply(orc) : err;
+}
+
 int orc_settle(struct orc *orc)
 {
-    while (orc->has_next) {
-        int err;
-        if (!orc_frame_is_immediate(orc)) {
-            struct user_regs_struct regs;
-            bool is_due = false;
-            if (!orc_next_is_asynchronous(orc))
-                return 0;
-            err = orc_child_get_regs(&orc->child, &regs);
-            if (err == 0)
-                err = orc_is_due(orc, &regs, &is_due);
-            if (err != 0 || !is_due)
-                return err;
-        }
-        err = orc_frame_apply(orc);
-        if (err != 0)
-            return err;
-    }
-    return 0;
+    bool is_due = true;
+    int err = 0;
+
+    while (err == 0 && is_due && orc->has_next)
+        err = take_due(orc, &is_due);
+    return err;
 }
 
 /* Runs to one arrival at the asynchronous frame's rip, or past a rep instruction that is there. */
@@ -413,9 +416,12 @@ static int run_once(struct orc *orc)
 int orc_run_to_event(struct orc *orc, uint64_t time)
 {
     while (orc->event < time && orc->has_next && orc->next.time <= time) {
+        bool is_due;
         int err;
         orc->instructions = 0;
-        err = orc_frame_is_immediate(orc) ? orc_frame_apply(orc) : run_once(orc);
+        err = take_due(orc, &is_due);
+        if (err == 0 && !is_due)
+            err = run_once(orc);
         if (err != 0)
             return err;
     }
