@@ -173,7 +173,8 @@ enum agt_exit {
 #define AGT_FILTER_MEMORY 17 /* the word at args[1], which has to be args[2] */
 
 /* Reply to AGT_REQ_PLACE_REP: args[0] = how often the rep instruction is to run, 0 if that would
- * not lead there; args[1] = code for that instruction alone. */
+ * not lead there; args[1] = code for that instruction alone; args[2] = with 0, that the run stops
+ * here first. */
 
 /* Reply to AGT_REQ_FAULT_REP: args[0] = code for that instruction alone; args[1], args[2] = rsi and
  * rdi where it began. */

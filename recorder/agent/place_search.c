@@ -25,19 +25,24 @@ static void rep_run_part(struct agt *agt, uint64_t count, uint64_t body)
     ctx->rip = rip;
 }
 
-/* Runs the rep instruction at rip in part, as far as the entry's rcx says; false if it cannot
- * be. */
-static bool rep_run_to(struct agt *agt, const struct evq_entry *entry)
+enum part {
+    PART_NONE,  /* it does not lead there */
+    PART_LATER, /* the run stops before it, for its time */
+    PART_RUN,
+};
+
+/* Runs the rep instruction at rip in part, as far as the entry's rcx says. */
+static enum part rep_run_to(struct agt *agt, const struct evq_entry *entry)
 {
     struct agt_mail *mail = &agt->ctx->mail;
     const struct evq_regs *recorded = evq_entry_regs(entry);
     if (recorded->r[EVQ_RCX] >= agt->ctx->gpr[RCX])
-        return false;
+        return PART_NONE;
     agt_ask(agt, AGT_REQ_PLACE_REP, agt->ctx->gpr[RCX], recorded->r[EVQ_RCX], 0, 0);
     if (!mail->args[0])
-        return false;
+        return mail->args[2] ? PART_LATER : PART_NONE;
     rep_run_part(agt, mail->args[0], mail->args[1]);
-    return true;
+    return PART_RUN;
 }
 
 /* One line of a place's memory. */
@@ -251,7 +256,7 @@ static bool place_found(struct agt *agt, const struct evq_entry *entry)
             return true;
         if (differ || (entry->flags & EVQ_FLAG_TICKS && entry->ticks != agt->ctx->ticks))
             place_missed(agt, entry, differ);
-        if (differ & EVQ_BIT(EVQ_RCX) && !(differ & ~moved) && rep_run_to(agt, entry)) {
+        if (differ & EVQ_BIT(EVQ_RCX) && !(differ & ~moved) && rep_run_to(agt, entry) == PART_RUN) {
             if (!agt_regs_differ(agt, entry) && agt_rest_agrees(agt, entry))
                 return true;
             agt_ask(agt, AGT_REQ_PLACE_UNDO, 0, 0, 0, 0);
@@ -276,8 +281,8 @@ static bool place_reached(struct agt *agt, const struct evq_entry *entry)
         ctx->place_seq = ctx->seq + 1;
         return false;
     }
-    if (is_inside_rep)
-        rep_run_to(agt, entry);
+    if (is_inside_rep && rep_run_to(agt, entry) == PART_LATER)
+        return false;
     /* Code that sets all flags may have been left in its middle: they were right when found. */
     ctx->rflags = (recorded->r[EVQ_EFLAGS] & EVQ_EFLAGS_COMPARED) | 0x202;
     if (ctx->place_seq == ctx->seq + 1)

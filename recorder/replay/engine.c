@@ -535,7 +535,7 @@ int rep_on_translate(struct rep_engine *engine, bool *done)
         return result;
     if (engine->exact) {
         uint64_t now = rep_engine_time(engine);
-        if (now >= engine->goal && engine->goal != engine->place_goal) {
+        if (now >= engine->goal && (engine->goal != engine->place_goal || engine->part_waits)) {
             engine->asked_translation = true;
             *done = true;
             return 0;
@@ -676,6 +676,7 @@ int rep_engine_run(struct rep_engine *engine, const struct rep_source *source, u
     uint64_t now = rep_engine_time(engine);
     engine->run_goal = limit < RUN_MAX ? now + limit : REP_NEVER - 1;
     engine->run_exact = exact;
+    engine->part_waits = false;
     int err = rep_limit_plan(engine);
     if (!err && source->met && !rep_current_entry(engine))
         err = batch_refill(engine);

@@ -47,6 +47,7 @@ struct rep_engine {
     bool exact;             /* within that margin */
     bool ends_at_goal;      /* the limit is the caller's, or place_cap */
     uint32_t part;          /* fragment that ran a rep instruction in part */
+    bool part_waits;        /* the caller wants to stop before such a part */
     bool asked_translation; /* stands in AGT_REQ_TRANSLATE and waits for an answer */
     bool started;
     bool is_probing; /* host is a copy of the replayee */

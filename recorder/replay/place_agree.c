@@ -269,12 +269,17 @@ int rep_on_place_rep(struct rep_engine *engine)
     struct dbi_fetch_fault fault;
     const struct evq_entry *entry;
     int result = asked_entry(engine, &entry);
-    if (!result)
+    if (result)
+        return result;
+    engine->part_waits =
+        engine->exact && engine->run_exact && rep_engine_time(engine) >= engine->run_goal;
+    if (!engine->part_waits)
         result = dbi_translate_exact(engine->dbi, turn->rip, 1, &fragment, &fault);
     if (result < 0)
         return result;
-    if (result > 0 || !is_rep(fragment)) {
+    if (engine->part_waits || result > 0 || !is_rep(fragment)) {
         turn->args[0] = 0;
+        turn->args[2] = engine->part_waits;
         return 0;
     }
     engine->part = fragment->id + 1;
