@@ -43,8 +43,9 @@ STEP_SYNTAX(reverse_nexti, "reverse-nexti 2",
 const struct cli_syntax cli_cmd_finish_syntax = {
     .example = "finish",
     .usage = "",
-    .details =
-        "To where the function of the selected frame returns, and the value that it returns.",
+    .details = "To where the function of the selected frame returns, and the value that it "
+               "returns. Of an\n"
+               "inlined function to where the code goes on in the function that it is part of.",
 };
 
 const struct cli_syntax cli_cmd_reverse_finish_syntax = {
@@ -227,7 +228,7 @@ INSTRUCTION_COMMAND(reverse_nexti, cli_step_instruction_back, true, true)
 
 /* ---- finish ---- */
 
-/* Which frame to leave: those of one machine's frame return together. */
+/* The frame to go back out of: those of one machine's frame are called together. */
 static int frame_to_leave(struct cli_session *session, uint64_t *slot, uint64_t *address)
 {
     struct cli_moment *moment;
@@ -261,26 +262,57 @@ static int print_result(struct cli_session *session, const struct wetdbg_type *t
     return err;
 }
 
+/* Leaves the function of a frame that a call made. enum cli_calls_end, or an error. */
+static int leave_function(struct cli_calls *calls, const struct cli_moment *moment, size_t frame)
+{
+    uint64_t slot, address;
+    int result = cli_calls_frame(moment, frame, &slot, &address);
+    if (!result)
+        result = cli_calls_forward(calls, slot, address);
+    if (result == CLI_CALLS_DONE)
+        cli_step_stay_outside(calls);
+    return result;
+}
+
+/* Leaves an inlined function, after what it has called. enum cli_calls_end, or an error. */
+static int leave_inlined(struct cli_calls *calls, const struct cli_moment *moment, size_t frame)
+{
+    uint64_t lookup_pc = moment->frames[frame].lookup_pc;
+    size_t depth = moment->frames[frame].depth;
+    int result = CLI_CALLS_DONE;
+    if (frame > depth) {
+        result = leave_function(calls, moment, frame - depth - 1);
+        if (result == CLI_CALLS_DONE && cli_calls_unwind(calls) < 0)
+            return -WETDBG_ERR_NOT_FOUND;
+    }
+    if (result != CLI_CALLS_DONE)
+        return result;
+    result = cli_step_out_inlined(calls, lookup_pc, depth);
+    return result < 0 ? result : result ? CLI_CALLS_DONE : CLI_CALLS_ENDED;
+}
+
 int cli_cmd_finish(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     struct cli_session *session = repl->session;
+    struct cli_moment *moment;
     struct cli_calls calls;
-    uint64_t slot, address;
     struct wetdbg_type type = {.kind = WETDBG_TYPE_VOID};
     (void)args;
     (void)format;
-    int err = frame_to_leave(session, &slot, &address);
+    int err = cli_session_moment(session, &moment);
     if (err)
         return err;
-    const struct cli_frame *frame = &session->moment->frames[session->frame];
-    if (!frame->is_inlined &&
+    const struct cli_frame *frame = &moment->frames[session->frame];
+    bool is_inlined = frame->is_inlined;
+    if (!is_inlined &&
         wetdbg_function_result(session->model, frame->lookup_pc, frame->depth, &type) != 0)
         type.kind = WETDBG_TYPE_VOID;
     err = cli_calls_init(&calls, session);
     if (err)
         return err;
     calls.skipped = 0;
-    int end = cli_calls_forward(&calls, slot, address);
+    int end = is_inlined ? leave_inlined(&calls, moment, session->frame)
+                         : leave_function(&calls, moment, session->frame);
     err = end < 0 ? end : arrive(repl, &calls, end == CLI_CALLS_ENDED, false);
     cli_calls_fini(&calls);
     if (!err && end == CLI_CALLS_LEFT && !session->out->json)

@@ -247,6 +247,14 @@ static int leave_frame(struct cli_calls *calls)
     return result;
 }
 
+/* Whether a node lies in the same inlined functions. */
+static bool is_inlined_as(const struct wetdbg_walk_node *node, const struct place *place)
+{
+    size_t count = place->inlined_count;
+    return node->inlined_count == count &&
+           node->inlined == (count ? place->inlined[count - 1] : NULL);
+}
+
 /* Passes whole nodes of the same line, as a loop has by the million. */
 static int pass_same_line(struct cli_calls *calls, const struct place *place)
 {
@@ -257,8 +265,7 @@ static int pass_same_line(struct cli_calls *calls, const struct place *place)
         if (!here->is_of_line || here->line != place->line || here->file != place->file ||
             (here->transfer != WETDBG_TRANSFER_BRANCH && here->transfer != WETDBG_TRANSFER_JUMP &&
              here->transfer != WETDBG_TRANSFER_NONE) ||
-            here->inlined !=
-                (place->inlined_count ? place->inlined[place->inlined_count - 1] : NULL))
+            !is_inlined_as(here, place))
             return 1;
         uint64_t interval = wetdbg_walk_interval(walk);
         wetdbg_time time = wetdbg_walk_time(walk);
@@ -300,13 +307,21 @@ static int judge(struct cli_calls *calls, struct place *from, bool is_other_fram
     }
     if (!is_other_frame && is_inlined_into(&now, from))
         return !over;
-    if (pc == now.start && !is_same_line(&now, from)) {
-        if (now.is_stmt)
+    if (!is_same_line(&now, from)) {
+        if (pc == now.start && now.is_stmt)
             return 1;
-        if (!is_other_frame && now.inlined_count == from->inlined_count)
+        /* in the middle of another line: it is stepped out of only where it is the caller's */
+        if (!is_other_frame && now.inlined_count == from->inlined_count) {
+            from->start = now.start;
+            from->end = now.end;
             return 0;
+        }
+        if (pc == now.start) { /* the caller's, and no statement: the next one, whatever its line */
+            now.file = NULL;
+            now.line = 0;
+        }
     }
-    *from = now; /* within a line: to its end, or back at the same one */
+    *from = now; /* to its end, or back at the same one */
     return 0;
 }
 
@@ -372,10 +387,37 @@ static int advance(struct cli_calls *calls, bool over)
     return 1;
 }
 
+void cli_step_stay_outside(struct cli_calls *calls)
+{
+    calls->skipped = count_beginning(calls, wetdbg_walk_pc(calls->walk));
+}
+
+/* Goes on until gdb would stop, stepping out of `from`. */
+static int run_line(struct cli_calls *calls, struct place *from, bool over)
+{
+    int result = 1;
+    /* as gdb: in a function without lines until it returns */
+    bool is_over = over || !from->has_line;
+    while (result > 0) {
+        if (from->has_line)
+            result = pass_same_line(calls, from);
+        if (result > 0)
+            result = advance(calls, is_over);
+        if (result == 3) {
+            cli_step_stay_outside(calls);
+            return 1;
+        }
+        if (result > 0 && judge(calls, from, result != 1, over))
+            return 1;
+        if (from->has_line)
+            is_over = over;
+    }
+    return result;
+}
+
 int cli_step_line(struct cli_calls *calls, bool over)
 {
     struct place from;
-    int result = 1;
     if (wetdbg_walk_is_end(calls->walk))
         return 0;
     if (!over && calls->skipped) {
@@ -384,23 +426,23 @@ int cli_step_line(struct cli_calls *calls, bool over)
     }
     look(calls, wetdbg_walk_pc(calls->walk), calls->skipped, &from);
     calls->skipped = 0;
-    /* as gdb: in a function without lines until it returns */
-    bool is_over = over || !from.has_line;
-    while (result > 0) {
-        if (from.has_line)
-            result = pass_same_line(calls, &from);
-        if (result > 0)
-            result = advance(calls, is_over);
-        if (result == 3) {
-            calls->skipped = count_beginning(calls, wetdbg_walk_pc(calls->walk));
-            return 1;
-        }
-        if (result > 0 && judge(calls, &from, result != 1, over))
-            return 1;
-        if (from.has_line)
-            is_over = over;
-    }
-    return result;
+    return run_line(calls, &from, over);
+}
+
+int cli_step_out_inlined(struct cli_calls *calls, uint64_t lookup_pc, size_t depth)
+{
+    struct place from;
+    if (wetdbg_walk_is_end(calls->walk))
+        return 0;
+    look(calls, lookup_pc, depth + 1, &from);
+    /* as in gdb, it steps out of no line at all: any is another one */
+    from.start = from.end = 0;
+    from.file = NULL;
+    from.line = 0;
+    calls->skipped = 0;
+    if (wetdbg_walk_pc(calls->walk) != lookup_pc && judge(calls, &from, false, true))
+        return 1; /* behind the call that it was in, and out of it already */
+    return run_line(calls, &from, true);
 }
 
 /* ---- backward ---- */
@@ -492,14 +534,13 @@ static bool is_body(struct cli_calls *calls, uint64_t pc)
 static int retreat_same_line(struct cli_calls *calls, const struct place *place)
 {
     struct wetdbg_walk *walk = calls->walk;
-    const char *inlined = place->inlined_count ? place->inlined[place->inlined_count - 1] : NULL;
     const struct wetdbg_walk_node *node;
     int result = 1;
     while (result > 0 && !wetdbg_walk_is_end(walk) &&
            wetdbg_walk_left(walk) + 1 == wetdbg_walk_here(walk)->count &&
            (node = wetdbg_walk_before(walk)) != NULL) {
         if (!node->is_of_line || node->line != place->line || node->file != place->file ||
-            node->inlined != inlined ||
+            !is_inlined_as(node, place) ||
             (node->transfer != WETDBG_TRANSFER_BRANCH && node->transfer != WETDBG_TRANSFER_JUMP))
             return 1;
         result = wetdbg_walk_previous_node(walk, NULL);

@@ -14,6 +14,15 @@
 int cli_step_line(struct cli_calls *calls, bool over);
 int cli_step_line_back(struct cli_calls *calls, bool over);
 
+/* Functions that are inlined where the walk stands and begin there count as not entered yet: so gdb
+ * takes them wherever a step ends. */
+void cli_step_stay_outside(struct cli_calls *calls);
+
+/* Leaves an inlined function, as gdb's `finish` does: to the next place outside of it where a step
+ * stops. It is the one of that depth at `lookup_pc`, which is where the walk stands, or in the call
+ * behind which it stands. Results as above. */
+int cli_step_out_inlined(struct cli_calls *calls, uint64_t lookup_pc, size_t depth);
+
 /* A step by one instruction; calls count as one with `over`. */
 int cli_step_instruction(struct cli_calls *calls, bool over);
 int cli_step_instruction_back(struct cli_calls *calls, bool over);

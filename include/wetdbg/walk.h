@@ -45,14 +45,15 @@ enum wetdbg_transfer {
 
 struct wetdbg_walk_node {
     enum wetdbg_transfer transfer;
-    bool is_entry;       /* it begins at a function's first instruction */
-    bool is_of_line;     /* all of it is code of one source line: */
-    uint32_t line;       /* ... of `file` */
-    uint32_t count;      /* instructions */
-    uint64_t end;        /* the address behind its last one: where a call returns to */
-    uint64_t function;   /* where its function starts; 0: unknown */
-    const char *file;    /* the model's */
-    const char *inlined; /* innermost inlined function there, the model's */
+    bool is_entry;        /* it begins at a function's first instruction */
+    bool is_of_line;      /* all of it is code of one source line: */
+    uint32_t line;        /* ... of `file` */
+    uint32_t count;       /* instructions */
+    uint64_t end;         /* the address behind its last one: where a call returns to */
+    uint64_t function;    /* where its function starts; 0: unknown */
+    const char *file;     /* the model's */
+    const char *inlined;  /* innermost inlined function there, the model's */
+    size_t inlined_count; /* functions there: inlined ones, and the one that they are a part of */
 };
 
 struct wetdbg_walk;

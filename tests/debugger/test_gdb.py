@@ -179,6 +179,7 @@ def check_frames(bench, level):
     if built.status != 0 or recorded.status != 0:
         bench.fail(f"no recording\n{built}\n{recorded}")
         return
+    check_steps(bench, program, trace, "main", "next", 4, is_both_ways=False)
     questions = ["bt"] + [f"info locals of {number}" for number in range(1, 5)]
     # past main, so that gdb looks for what main was called with
     theirs = ["gdb", "-nx", "-batch", "-ex", "set width 0", "-ex", "set backtrace past-main on", "-ex", SIGNALS,

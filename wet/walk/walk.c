@@ -49,23 +49,38 @@ struct wetdbg_walk {
 
 /* ---- nodes ---- */
 
+/* The innermost function around pc, and how many there are; not found where none is known. */
+static int innermost_at(struct wetdbg_walk *walk, uint64_t pc, struct wetdbg_line *innermost,
+                        size_t *count)
+{
+    int err = wetdbg_inline_chain(walk->model, pc, innermost, 1, count);
+    if (!err && *count == 0)
+        err = -WETDBG_ERR_NOT_FOUND;
+    return err;
+}
+
 /* Notes whether all of a node is code of one line, outside and inside of the same inlined
- * functions. */
+ * functions: of a recursive one copies may be side by side, or in each other. */
 static void learn_line(struct wetdbg_walk *walk, struct wetdbg_walk_node *is, uint64_t start)
 {
-    struct wetdbg_line line;
+    struct wetdbg_line line, innermost;
+    size_t count;
     if (wetdbg_line_at(walk->model, start, &line) != 0)
         return;
     is->file = line.file;
     is->line = line.line;
     is->inlined = line.function;
+    is->inlined_count = innermost_at(walk, start, &innermost, &count) == 0 ? count : 0;
     is->is_of_line = line.line != 0;
     while (is->is_of_line && line.end < is->end && line.end > line.start) {
-        if (wetdbg_line_at(walk->model, line.end, &line) != 0)
+        uint64_t at = line.end;
+        if (wetdbg_line_at(walk->model, at, &line) != 0)
             is->is_of_line = false;
         else
             is->is_of_line =
                 line.line == is->line && line.file == is->file && line.function == is->inlined;
+        if (innermost_at(walk, at, &innermost, &count) == 0)
+            is->is_of_line &= count == is->inlined_count && !innermost.begins_here;
     }
 }
 
