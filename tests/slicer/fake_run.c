@@ -28,6 +28,7 @@
 #include "recorder/event/ops.h"
 #include "recorder/insn/insn_image.h"
 #include "tests/slicer/fake_priv.h"
+#include "tests/slicer/native_step.h"
 #include <wetdbg/errors.h>
 
 /* ---- running ---- */
@@ -846,8 +847,7 @@ static int step_plain(struct wetdbg *wet, uint32_t slot, struct code *code)
     int status;
 
     do {
-        if (ptrace(PTRACE_SINGLESTEP, task->tid, 0, 0) || wait_for(task, &status) ||
-            !WIFSTOPPED(status))
+        if (!native_step(task->tid, code->pc, code->info.klass == INS_CPUID, &status))
             return FAILS;
         if (WSTOPSIG(status) != SIGTRAP) {
             bool is_sent = WSTOPSIG(status) == wet->options.signal;
