@@ -78,13 +78,11 @@ static int print_value(const struct cli_session *session, struct cli_moment *mom
     return err;
 }
 
-/* The frame to evaluate in: the selected one; at another time the innermost one of the same
- * function, else that with which a moment begins. */
+/* The frame to evaluate in at another time: the innermost one of the selected one's function, else
+ * that with which a moment begins. */
 static size_t frame_for(const struct cli_session *session, const struct cli_moment *moment)
 {
     const char *function = NULL;
-    if (moment == session->moment)
-        return session->frame;
     if (session->moment)
         function = session->moment->frames[session->frame].function;
     for (size_t i = 0; function && i < moment->frame_count; i++)
@@ -94,10 +92,10 @@ static size_t frame_for(const struct cli_session *session, const struct cli_mome
     return cli_moment_first_frame(moment);
 }
 
-static int print_at(struct cli_session *session, struct cli_moment *moment, const char *expression,
-                    const char *format)
+static int print_in(struct cli_session *session, struct cli_moment *moment, size_t frame,
+                    const char *expression, const char *format)
 {
-    struct cli_frame_view view = {moment, frame_for(session, moment)};
+    struct cli_frame_view view = {moment, frame};
     struct cli_value value;
     int err = cli_value_evaluate(&view, expression, &value);
     if (!err)
@@ -105,8 +103,10 @@ static int print_at(struct cli_session *session, struct cli_moment *moment, cons
     return err;
 }
 
-static int print_then(struct cli_session *session, wetdbg_time time, const char *expression,
-                      const char *format)
+/* At a place that is named, FILE:LINE#K, the names are those of the code there; what it has not is
+ * the selected frame's function's. */
+static int print_then(struct cli_session *session, wetdbg_time time, bool is_place,
+                      const char *expression, const char *format)
 {
     struct cli_moment *moment;
     int err = cli_session_check_time(session, time);
@@ -114,7 +114,11 @@ static int print_then(struct cli_session *session, wetdbg_time time, const char 
         err = cli_moment_open(session->wet, time, &moment);
     if (err)
         return err;
-    err = print_at(session, moment, expression, format);
+    err = -WETDBG_ERR_NOT_FOUND;
+    if (is_place)
+        err = print_in(session, moment, cli_moment_first_frame(moment), expression, format);
+    if (err == -WETDBG_ERR_NOT_FOUND)
+        err = print_in(session, moment, frame_for(session, moment), expression, format);
     cli_moment_close(moment);
     return err;
 }
@@ -180,11 +184,11 @@ int cli_cmd_print(struct cli_repl *repl, const struct cli_args *args, const char
     if (at) {
         err = cli_time_parse(session, at, &time);
         if (!err)
-            err = print_then(session, time, expression, format);
+            err = print_then(session, time, strchr(at, ':') != NULL, expression, format);
     } else {
         err = cli_session_moment(session, &moment);
         if (!err)
-            err = print_at(session, moment, expression, format);
+            err = print_in(session, moment, session->frame, expression, format);
     }
     free(at);
     free(expression);

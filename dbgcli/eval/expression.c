@@ -142,6 +142,38 @@ static bool is_aggregate(const struct wetdbg_type *type)
            type->kind == WETDBG_TYPE_ARRAY;
 }
 
+/* A name "function::x". */
+static int read_local_of(struct reader *reader, const char *name, struct cli_value *value)
+{
+    size_t last = 0;
+    for (size_t i = 1; name[i]; i++)
+        if (strncmp(name + i, "::", 2) == 0)
+            last = i;
+    if (!last)
+        return wetdbg_fail_plain(-WETDBG_ERR_NOT_FOUND);
+    char *function = cli_strndup(name, last);
+    int err = cli_value_scoped(reader->view, function, false, name + last + 2, value);
+    free(function);
+    return err;
+}
+
+/* Reads "f.c'::x", the quote before it being read; or reads nothing. */
+static bool take_of_file(struct reader *reader, struct cli_value *value, int *err)
+{
+    size_t length = strcspn(reader->at, "'");
+    if (length < 2 || strncmp(reader->at + length, "'::", 3) != 0)
+        return false;
+    char *file = cli_strndup(reader->at, length);
+    reader->at += length + 3;
+    char *name = take_name(reader);
+    *err = name ? 0 : fail_syntax(reader);
+    if (name && !is_skipping(reader, value))
+        *err = cli_value_scoped(reader->view, file, true, name, value);
+    free(name);
+    free(file);
+    return true;
+}
+
 /* Reads a name: of a variable, an enumerator or a function. */
 static int read_name(struct reader *reader, const char *name, struct cli_value *value)
 {
@@ -167,7 +199,7 @@ static int read_name(struct reader *reader, const char *name, struct cli_value *
         cli_value_set(value, cli_type_basic(CLI_BASIC_BOOL), *name == 't');
     else if (wetdbg_enumerator_named(model, frame->lookup_pc, name, &type, &number) == 0)
         cli_value_set(value, &type, (uint64_t)number);
-    else if (find_function(reader, name, value) != 0)
+    else if (find_function(reader, name, value) != 0 && read_local_of(reader, name, value) != 0)
         return fail_unknown(reader, name, frame->lookup_pc);
     return 0;
 }
@@ -269,10 +301,11 @@ static int read_parenthesis(struct reader *reader, struct cli_value *value)
 
 static int read_primary(struct reader *reader, struct cli_value *value)
 {
+    int err = 0;
     if (take(reader, "("))
         return read_parenthesis(reader, value);
     if (take(reader, "'"))
-        return read_character(reader, value);
+        return take_of_file(reader, value, &err) ? err : read_character(reader, value);
     skip_blanks(reader);
     if (*reader->at == '"')
         return wetdbg_fail(-WETDBG_ERR_USAGE, "a text has no address in a recorded run: '%s'",
@@ -284,7 +317,6 @@ static int read_primary(struct reader *reader, struct cli_value *value)
     char *name = take_name(reader);
     if (!name)
         return fail_syntax(reader);
-    int err = 0;
     if (!is_skipping(reader, value))
         err = is_register ? cli_register_value(reader->view, name, value)
                           : read_name(reader, name, value);

@@ -10,6 +10,7 @@
 #define XSAVE_HEADER  512
 #define XSAVE_MXCSR   24
 #define XSAVE_ST      32
+#define ST_BYTES      16
 #define COMPONENT_X87 1u
 #define MASK_COUNT    8
 
@@ -227,9 +228,83 @@ static int float_value(struct cli_frame_view *view, const char *name, struct cli
     if (is_mxcsr)
         is_known = image_part(view->moment, XSAVE_MXCSR, 4, ~UINT64_C(0), value->bytes);
     else
-        is_known = image_part(view->moment, XSAVE_ST + 16 * (size_t)number, 10, COMPONENT_X87,
+        is_known = image_part(view->moment, XSAVE_ST + ST_BYTES * (size_t)number, 10, COMPONENT_X87,
                               value->bytes);
     return is_known ? 0 : wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s is not known here", name);
+}
+
+/* ---- the x87 unit's control registers ---- */
+
+#define CONTROL_FIRST 0x37f /* in the first state, of which the image has nothing */
+#define TAG_VALID     0u
+#define TAG_ZERO      1u
+#define TAG_SPECIAL   2u
+#define TAG_EMPTY     3u
+
+/* Of the image; gdb's pointers are those of 32-bit code, with selectors. */
+static const struct {
+    const char *name;
+    unsigned offset, size;
+} controls[] = {
+    {"fctrl", 0, 2}, {"fstat", 2, 2},  {"ftag", 4, 1},   {"fiseg", 12, 2},
+    {"fioff", 8, 4}, {"foseg", 20, 2}, {"fooff", 16, 4}, {"fop", 6, 2},
+};
+#define CONTROL_COUNT (sizeof(controls) / sizeof(*controls))
+
+static bool is_x87_present(const struct cli_moment *moment)
+{
+    size_t size;
+    uint64_t present = 0;
+    const uint8_t *image = wetdbg_state_xstate(moment->state, &size);
+    if (image && size >= XSAVE_HEADER + sizeof(present))
+        memcpy(&present, image + XSAVE_HEADER, sizeof(present));
+    return present & COMPONENT_X87;
+}
+
+/* What the tag word says of a register that is not empty. */
+static unsigned tag_of(const uint8_t st[10])
+{
+    uint64_t mantissa;
+    unsigned exponent = (st[8] | st[9] << 8) & 0x7fffu;
+    memcpy(&mantissa, st, sizeof(mantissa));
+    if (exponent == 0 && mantissa == 0)
+        return TAG_ZERO;
+    return exponent && exponent != 0x7fff && mantissa >> 63 ? TAG_VALID : TAG_SPECIAL;
+}
+
+/* The tag word: the image has only which registers are in use. */
+static uint64_t full_tags(const struct cli_moment *moment, uint64_t in_use)
+{
+    uint64_t tags = 0;
+    uint16_t status = 0;
+    image_part(moment, 2, sizeof(status), COMPONENT_X87, &status);
+    for (unsigned i = 0; i < 8; i++) {
+        unsigned place = (i - (status >> 11 & 7u)) & 7u, tag = TAG_EMPTY;
+        uint8_t st[10];
+        if (in_use >> i & 1 &&
+            image_part(moment, XSAVE_ST + ST_BYTES * (size_t)place, sizeof(st), COMPONENT_X87, st))
+            tag = tag_of(st);
+        tags |= (uint64_t)tag << 2 * i;
+    }
+    return tags;
+}
+
+static int control_value(struct cli_frame_view *view, size_t index, struct cli_value *value)
+{
+    uint64_t bits = 0;
+    int err = check_innermost(view);
+    if (!err && !image_part(view->moment, controls[index].offset, controls[index].size,
+                            COMPONENT_X87, &bits))
+        err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s is not known here", controls[index].name);
+    if (err)
+        return err;
+    if (strcmp(controls[index].name, "fctrl") == 0 && !is_x87_present(view->moment))
+        bits = CONTROL_FIRST;
+    if (strcmp(controls[index].name, "ftag") == 0)
+        bits = full_tags(view->moment, bits);
+    *value = (struct cli_value){.type = *cli_type_basic(CLI_BASIC_INT)};
+    memcpy(value->bytes, &bits, sizeof(bits));
+    return 0;
 }
 
 /* ---- by name ---- */
@@ -251,6 +326,9 @@ int cli_register_value(struct cli_frame_view *view, const char *name, struct cli
     if (strcmp(name, "mxcsr") == 0 ||
         (strncmp(name, "st", 2) == 0 && name[2] >= '0' && name[2] <= '7' && !name[3]))
         return float_value(view, name, value);
+    for (size_t i = 0; i < CONTROL_COUNT; i++)
+        if (strcmp(controls[i].name, name) == 0)
+            return control_value(view, i, value);
     return extended_part(view, name, value);
 }
 
@@ -268,8 +346,9 @@ const char *cli_register_name(enum cli_register_group group, size_t index)
         "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21",
         "zmm22", "zmm23", "zmm24", "zmm25", "zmm26", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31",
     };
-    static const char *const floats[] = {"st0", "st1", "st2", "st3",  "st4",
-                                         "st5", "st6", "st7", "mxcsr"};
+    static const char *const floats[] = {"st0",   "st1",   "st2",   "st3",   "st4",  "st5",
+                                         "st6",   "st7",   "fctrl", "fstat", "ftag", "fiseg",
+                                         "fioff", "foseg", "fooff", "fop",   "mxcsr"};
     switch (group) {
     case CLI_REGISTERS_GENERAL:
         return index < WHOLE_COUNT ? whole[index].name : NULL;

@@ -9,7 +9,7 @@
 enum cli_register_group {
     CLI_REGISTERS_GENERAL = 1, /* of `info registers` */
     CLI_REGISTERS_VECTOR = 2,  /* xmm and ymm */
-    CLI_REGISTERS_FLOAT = 4,   /* st0 and mxcsr */
+    CLI_REGISTERS_FLOAT = 4,   /* st0, fctrl and mxcsr */
     CLI_REGISTERS_PART = 8,    /* parts of others: eax, al */
     CLI_REGISTERS_AVX512 = 16  /* k0 to k7, zmm: not every processor has them */
 };

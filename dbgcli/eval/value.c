@@ -191,7 +191,7 @@ static void print_float_bytes(FILE *stream, const void *bytes, size_t size)
     if (isnan(number))
         print_nan(stream, bytes, size, signbit(number));
     else
-        fprintf(stream, "%.*Lg", size == 4 ? 9 : size == 8 ? 17 : 18, number);
+        fprintf(stream, "%.*Lg", size == 4 ? 9 : size == 8 ? 17 : 21, number);
 }
 
 static void print_formatted(struct printer *p, const struct cli_value *value, uint64_t bits)

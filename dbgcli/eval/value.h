@@ -95,6 +95,11 @@ int cli_value_of_variable(struct cli_frame_view *view, const struct wetdbg_varia
 int cli_value_at_entry(struct cli_frame_view *view, const struct wetdbg_variable *variable,
                        struct cli_value *value);
 
+/* The variable of that name which a function declares, or a file (is_file): gdb's function::x and
+ * 'f.c'::x. */
+int cli_value_scoped(struct cli_frame_view *view, const char *text, bool is_file, const char *name,
+                     struct cli_value *value);
+
 /* A member of a structure, its base classes' included. -WETDBG_ERR_NOT_FOUND without a message if
  * it has none of that name. */
 int cli_value_member(struct cli_moment *moment, const struct cli_value *value, const char *name,

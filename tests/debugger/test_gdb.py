@@ -132,6 +132,15 @@ def check_landing(bench, trace):
     check_backward(bench, trace, "next", forward)
 
 
+def check_place(bench, trace):
+    """Names in front of @FILE:LINE#K are those of the code there, else the selected function's."""
+    line = next(n for n, text in enumerate(open(SOURCE), 1) if "return sum;" in text)
+    run = bench.run(bench.wetdbg, "replay", trace, "--batch", "-e", "goto start", "-e", "continue fibonacci", "-e", "up",
+                    "-e", f"print sum@walk.c:{line}#1", "-e", f"print place.x@walk.c:{line}#1")
+    if not run.out.endswith("sum = 3\nplace.x = 7\n"):
+        bench.fail(f"the first call of add() is add(1, 2), behind make(7)\n{run}")
+
+
 def check_optimized(bench):
     """Functions that are inlined: gdb stops at their calls before it enters them."""
     program, trace = bench.path("walk_O2"), bench.path("trace_O2")
@@ -216,6 +225,7 @@ def main():
     check_answers(bench, program, trace)
     check_finish(bench, trace)
     check_landing(bench, trace)
+    check_place(bench, trace)
     check_optimized(bench)
     check_gone(bench)
     check_frames(bench, "-O2")

@@ -32,6 +32,7 @@ struct node {
 };
 typedef int (*binary)(int, int);
 
+extern char **environ;
 static jmp_buf environment;
 static volatile int hits;
 int matrix[3][4] = {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}};
@@ -94,6 +95,8 @@ static int deep(int n)
 
 static void nothing(void)
 {
+    static int times;
+    times++;
 }
 
 static int choose(int n)
@@ -162,6 +165,7 @@ int main(int argc, char **argv)
         leave(2);
     qsort(order, 5, sizeof(*order), compare);
     result += order[0] + both.whole % 2 + (int)bits.low + (int)flags + operation(1, 2);
-    printf("%d %d %d\n", result, hits, argv[argc] == NULL); /* LAST */
+    __asm__ volatile("fldpi\n\tfldz\n\tfld1"); /* what nothing here pops again */
+    printf("%d %d %d\n", result, hits, argv[argc] == NULL && environ); /* LAST */
     return first.value - 1;
 }

@@ -193,6 +193,7 @@ enum global_wish { WISH_UNIT, WISH_EXTERNAL, WISH_ANY };
 
 /* A search for a variable outside functions. */
 struct global_search {
+    bool needs_place; /* else what only tells its type will do */
     struct mdl_name_pattern pattern;
     const char *last;     /* the last part of what was typed */
     const char *function; /* the code that asks, "ns::box<int>::get"; or NULL */
@@ -236,6 +237,18 @@ static size_t nearness(const struct global_search *search, const char *qualified
     return within ? within + 1 : 0;
 }
 
+/* Whether an entry tells what is asked for. Of the unit itself also that a variable of its own was
+ * optimized out; other units say so of what a third one defines, as of libc's `environ`. */
+static bool is_telling(const struct global_search *search, enum global_wish wish, Dwarf_Die *die)
+{
+    if (!search->needs_place)
+        return true;
+    if (wish == WISH_UNIT)
+        return !is_declaration(die);
+    return dwarf_hasattr_integrate(die, DW_AT_location) ||
+           dwarf_hasattr_integrate(die, DW_AT_const_value);
+}
+
 static bool is_wished(const struct mdl_mod *mod, const struct global_search *search,
                       enum global_wish wish, const struct mdl_global *global)
 {
@@ -263,7 +276,7 @@ static int find_global(struct mdl_mod *mod, const struct global_search *search,
         size_t near;
 
         die = global->die;
-        if (!is_wished(mod, search, wish, global) || is_declaration(&die))
+        if (!is_wished(mod, search, wish, global) || !is_telling(search, wish, &die))
             continue;
         qualified = qualified_name(mod, &die, global->name);
         near = nearness(search, qualified);
@@ -424,9 +437,10 @@ static int find_in(struct wetdbg_model *model, struct mdl_mod *mod, struct mdl_u
 }
 
 static int find(struct wetdbg_model *model, uint64_t pc, size_t depth, const char *name,
-                struct wetdbg_variable *variable)
+                bool needs_place, struct wetdbg_variable *variable)
 {
-    struct global_search search = {.found = variable, .last = last_part(name)};
+    struct global_search search = {
+        .needs_place = needs_place, .found = variable, .last = last_part(name)};
     struct mdl_mod *mod = NULL;
     struct mdl_unit *unit = NULL;
     uint32_t scope = MDL_NO_SCOPE;
@@ -458,11 +472,19 @@ int wetdbg_variable_find(struct wetdbg_model *model, uint64_t pc, const char *na
 int wetdbg_variable_find_at(struct wetdbg_model *model, uint64_t pc, size_t depth, const char *name,
                             struct wetdbg_variable *variable)
 {
-    struct wetdbg_variable found;
-    int result = find(model, pc, depth, name, &found);
+    struct wetdbg_variable found, declared;
+    int result = find(model, pc, depth, name, true, &found);
 
-    if (result == 0)
-        result = find_symbol(model, name, &found);
+    if (result == 0) {
+        int is_declared = find(model, pc, depth, name, false, &declared);
+        result = is_declared < 0 ? is_declared : find_symbol(model, name, &found);
+        if (result == 1 && is_declared)
+            found.type = declared.type;
+        if (result == -WETDBG_ERR_NOT_FOUND && is_declared > 0) {
+            found = declared;
+            result = 1;
+        }
+    }
     if (result == -WETDBG_ERR_NOT_FOUND && (pc == 0 || mdl_mod_at(model, pc)))
         wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
                     pc ? "no variable \"%s\" in scope at 0x%llx" : "no global variable \"%s\"",
