@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dbgcli/commands/info_subject.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
@@ -16,9 +17,11 @@ static const struct cli_option backtrace_options[] = {
 };
 
 const struct cli_syntax cli_cmd_backtrace_syntax = {
-    .example = "backtrace --limit 5",
-    .usage = "[--limit N] [--all]",
+    .example = "backtrace full 5",
+    .usage = "[--limit N] [--all] [full] [N|-N]",
+    .operands_max = 2,
     .options = backtrace_options,
+    .details = "N is --limit; -N shows the outermost N frames, full the locals of each.",
 };
 
 const struct cli_syntax cli_cmd_frame_syntax = {
@@ -194,19 +197,39 @@ static json_t *json_of_frame(struct cli_session *session, size_t index)
     return row;
 }
 
-static size_t shown_of(const struct cli_moment *moment, uint64_t limit)
+/* Which frames are shown. */
+struct frame_choice {
+    uint64_t limit; /* at most so many; 0: all */
+    bool is_outer;  /* the outermost ones */
+    bool is_full;   /* with their locals */
+};
+
+static size_t shown_of(const struct cli_moment *moment, const struct frame_choice *choice)
 {
-    return limit && limit < moment->frame_count ? limit : moment->frame_count;
+    return choice->limit && choice->limit < moment->frame_count ? choice->limit
+                                                                : moment->frame_count;
 }
 
-static json_t *json_of_frames(struct cli_session *session, uint64_t limit)
+static size_t first_of(const struct cli_moment *moment, const struct frame_choice *choice)
+{
+    return choice->is_outer ? moment->frame_count - shown_of(moment, choice) : 0;
+}
+
+static json_t *json_of_frames(struct cli_session *session, const struct frame_choice *choice)
 {
     const struct cli_moment *moment = session->moment;
-    size_t shown = shown_of(moment, limit);
+    size_t first = first_of(moment, choice), shown = shown_of(moment, choice);
     json_t *object = cli_json_object("wetdbg.backtrace/1");
     json_t *frames = json_array();
-    for (size_t i = 0; i < shown; i++)
-        cli_json_append(frames, json_of_frame(session, i));
+    for (size_t i = first; i < first + shown; i++) {
+        json_t *row = json_of_frame(session, i);
+        if (choice->is_full) {
+            json_t *locals = json_array();
+            cli_frame_locals(session, i, locals);
+            cli_json_set(row, "locals", locals);
+        }
+        cli_json_append(frames, row);
+    }
     cli_json_set(object, "time", cli_json_count(session->time));
     cli_thread_to_json(object, session, moment->thread);
     cli_json_set(object, "frames", frames);
@@ -216,47 +239,50 @@ static json_t *json_of_frames(struct cli_session *session, uint64_t limit)
     return object;
 }
 
-static void write_frames(struct cli_session *session, uint64_t limit)
+static void write_frames(struct cli_session *session, const struct frame_choice *choice)
 {
     struct cli_out *out = session->out;
     const struct cli_moment *moment = session->moment;
-    size_t shown = shown_of(moment, limit);
+    size_t first = first_of(moment, choice), shown = shown_of(moment, choice);
     if (cli_has_threads(session)) {
         cli_thread_print(out, moment->thread);
         fputs(":\n", out->stream);
     }
-    for (size_t i = 0; i < shown && !cli_out_is_gone(out); i++)
+    for (size_t i = first; i < first + shown && !cli_out_is_gone(out); i++) {
         print_frame(session, i);
-    if (shown < moment->frame_count)
+        if (choice->is_full)
+            cli_frame_locals(session, i, NULL);
+    }
+    if (!choice->is_outer && shown < moment->frame_count)
         fprintf(out->stream, "(%s%zu more frames)\n", moment->broken ? "at least " : "",
                 moment->frame_count - shown);
     else if (moment->broken)
         fprintf(out->stream, "(the stack cannot be followed further: %s)\n", moment->broken);
 }
 
-static int print_frames(struct cli_session *session, uint64_t limit)
+static int print_frames(struct cli_session *session, const struct frame_choice *choice)
 {
     struct cli_moment *moment;
     int err = cli_session_moment(session, &moment);
     if (err)
         return err;
     if (session->out->json) {
-        cli_out_json(session->out, json_of_frames(session, limit));
+        cli_out_json(session->out, json_of_frames(session, choice));
         return 0;
     }
-    write_frames(session, limit);
+    write_frames(session, choice);
     cli_uncertain_print(session, session->time);
     return 0;
 }
 
 int cli_backtrace_print(struct cli_session *session, uint64_t limit)
 {
-    return print_frames(session, limit);
+    return print_frames(session, &(struct frame_choice){.limit = limit});
 }
 
 /* Prints the frames of each thread in turn; then the thread that was selected is so again, with its
  * frame. */
-static int print_all_threads(struct cli_session *session, uint64_t limit)
+static int print_all_threads(struct cli_session *session, const struct frame_choice *choice)
 {
     struct cli_moment *moment;
     struct cli_out *out = session->out;
@@ -272,9 +298,9 @@ static int print_all_threads(struct cli_session *session, uint64_t limit)
             continue;
         session->frame = moment->thread == selected ? frame : SIZE_MAX;
         if (array)
-            cli_json_append(array, json_of_frames(session, limit));
+            cli_json_append(array, json_of_frames(session, choice));
         else
-            write_frames(session, limit);
+            write_frames(session, choice);
     }
     result = cli_moment_select(moment, selected);
     session->frame = result ? cli_moment_first_frame(moment) : frame;
@@ -289,14 +315,37 @@ static int print_all_threads(struct cli_session *session, uint64_t limit)
     return result;
 }
 
+/* Reads "full", "3" and "-3". */
+static int take_choice(const struct cli_args *args, struct frame_choice *choice)
+{
+    int err = cli_args_number(args, "limit", 0, &choice->limit);
+    for (size_t i = 0; !err && i < args->operand_count; i++) {
+        const char *word = args->operands[i];
+        if (strcmp(word, "full") == 0) {
+            choice->is_full = true;
+            continue;
+        }
+        choice->is_outer = *word == '-';
+        word += choice->is_outer;
+        char *end = NULL;
+        choice->limit = *word >= '0' && *word <= '9' ? strtoull(word, &end, 10) : 0;
+        if (!choice->limit || *end)
+            err = wetdbg_fail(-WETDBG_ERR_USAGE,
+                              "backtrace: '%s' is no number of frames; usage: backtrace %s",
+                              args->operands[i], cli_cmd_backtrace_syntax.usage);
+    }
+    return err;
+}
+
 int cli_cmd_backtrace(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
-    uint64_t limit;
+    struct frame_choice choice = {0};
     (void)format;
-    int result = cli_args_number(args, "limit", 0, &limit);
-    if (!result && cli_args_has(args, "all"))
-        return print_all_threads(repl->session, limit);
-    return result ? result : print_frames(repl->session, limit);
+    int err = take_choice(args, &choice);
+    if (err)
+        return err;
+    return cli_args_has(args, "all") ? print_all_threads(repl->session, &choice)
+                                     : print_frames(repl->session, &choice);
 }
 
 /* ---- selecting one ---- */

@@ -161,13 +161,27 @@ static const char *find_time(struct cli_session *session, const char *text)
     return is_instance && colon[1] ? at : NULL;
 }
 
+/* Takes "/x" off the front, as gdb does where a blank is behind the command. */
+static const char *take_format(const char **text, const char *format, char letters[4])
+{
+    size_t length = **text == '/' ? strcspn(*text + 1, " \t") : 0;
+    if (*format || !length || length > 3 || !(*text)[1 + length])
+        return format;
+    memcpy(letters, *text + 1, length);
+    letters[length] = 0;
+    *text += 1 + length;
+    *text += strspn(*text, " \t");
+    return letters;
+}
+
 int cli_cmd_print(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     struct cli_session *session = repl->session;
     struct cli_moment *moment;
     const char *text = args->operands[0], *behind;
-    char *at, *expression;
+    char *at, *expression, letters[4];
     wetdbg_time time;
+    format = take_format(&text, format, letters);
     int err = cli_value_format_check(format);
     if (!err)
         err = take_option(&text, &at);

@@ -18,7 +18,8 @@ struct locals_walk {
     struct cli_session *session;
     struct cli_frame_view view;
     bool are_arguments;
-    json_t *array; /* NULL: text */
+    json_t *array;      /* NULL: text */
+    const char *indent; /* of a line of text */
     uint64_t count;
 };
 
@@ -48,6 +49,7 @@ static int show_variable(void *context, const struct wetdbg_variable *variable)
         cli_json_set(row, "value", result ? json_null() : cli_json_text(text));
         cli_json_append(walk->array, row);
     } else {
+        fputs(walk->indent, out->stream);
         cli_out_text(out, variable->name);
         fputs(" = ", out->stream);
         cli_out_text(out, text);
@@ -74,7 +76,11 @@ static int show_variables(struct cli_session *session, bool are_arguments)
     if (result)
         return result;
     struct locals_walk walk = {
-        .session = session, .view = {moment, session->frame}, .are_arguments = are_arguments};
+        .session = session,
+        .view = {moment, session->frame},
+        .are_arguments = are_arguments,
+        .indent = "",
+    };
     walk.array = session->out->json ? json_array() : NULL;
     const struct cli_frame *frame = &moment->frames[session->frame];
     result = wetdbg_variables_each_at(session->model, frame->lookup_pc, frame->depth, show_variable,
@@ -99,6 +105,20 @@ static int show_variables(struct cli_session *session, bool are_arguments)
         fputs(are_arguments ? "No arguments.\n" : "No locals.\n", session->out->stream);
     cli_uncertain_print(session, session->time);
     return 0;
+}
+
+int cli_frame_locals(struct cli_session *session, size_t index, json_t *array)
+{
+    struct cli_moment *moment = session->moment;
+    const struct cli_frame *frame = &moment->frames[index];
+    struct locals_walk walk = {
+        .session = session, .view = {moment, index}, .array = array, .indent = "        "};
+    int result = wetdbg_variables_each_at(session->model, frame->lookup_pc, frame->depth,
+                                          show_variable, &walk);
+    if (!array && !walk.count)
+        fputs(frame->file ? "No locals.\n" : "No symbol table info available.\n",
+              session->out->stream);
+    return result == -WETDBG_ERR_NOT_FOUND ? 0 : result;
 }
 
 int cli_info_locals(struct cli_session *session, const char *operand)

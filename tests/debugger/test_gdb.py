@@ -100,7 +100,7 @@ def check_answers(bench, program, trace):
         bench.fail(f"{len(lines)} questions, gdb gave {len(theirs)} answers, we {len(answers)}\n{gdb}\n{run}")
         return
     for line, expected, found in zip(lines, theirs, answers):
-        operand = line.split(" ", 1)[1]
+        operand = re.sub(r"^/\w+ ", "", line.split(" ", 1)[1])
         if line.startswith("p") and found.startswith(operand + " = "):
             found = found[len(operand) + 3:]
         if masked(expected) != masked(found):
@@ -176,7 +176,8 @@ def frame_words(text):
     are padded."""
     lines = [re.sub(r" at \S*/", " at ", re.sub(r"^[ *]*#(\d+) +", r"#\1 ", line)) for line in masked(text).splitlines()]
     past = next((i for i, line in enumerate(lines) if " in main (" in line), len(lines)) + 1
-    return [line for line in lines[:past] if line and line != "No locals."]
+    return [line for line in lines[:past] if line and line != "No locals." and "more frames)" not in line and
+            not line.startswith("(More stack frames")]
 
 
 def check_frames(bench, level):
@@ -189,13 +190,14 @@ def check_frames(bench, level):
         bench.fail(f"no recording\n{built}\n{recorded}")
         return
     check_steps(bench, program, trace, "main", "next", 4, is_both_ways=False)
-    questions = ["bt"] + [f"info locals of {number}" for number in range(1, 5)]
+    questions = ["bt", "bt 2", "bt full 3"] + [f"info locals of {number}" for number in range(1, 5)]
     # past main, so that gdb looks for what main was called with
     theirs = ["gdb", "-nx", "-batch", "-ex", "set width 0", "-ex", "set backtrace past-main on", "-ex", SIGNALS,
               "-ex", "break stop_here", "-ex", "run > /dev/null"]
     ours = ["--batch", "-e", "goto start", "-e", "continue stop_here"]
-    for number, question in enumerate(questions):
-        select, ask = f"frame {number}", question.split(" of ")[0]
+    for question in questions:
+        ask, _, number = question.partition(" of ")
+        select = f"frame {number or 0}"
         theirs += ["-ex", select, "-ex", "echo @@\\n", "-ex", ask, "-ex", "echo @@\\n"]
         ours += ["-e", select, "-e", MARK, "-e", ask, "-e", MARK]
     gdb = bench.run(*theirs, program)
