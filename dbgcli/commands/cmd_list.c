@@ -12,22 +12,23 @@
 
 const struct cli_syntax cli_cmd_list_syntax = {
     .example = "list parse_line",
-    .usage = "[FILE:LINE|LINE|FUNCTION|*ADDRESS]",
+    .usage = "[FILE:LINE|LINE|FUNCTION|*ADDRESS][,LAST]|-",
     .operands_max = 1,
     .goes_on = true,
     .details =
         "Ten lines of source around a place; without one, around the current line, and\n"
         "then the lines that follow, as an empty line does. A line alone is one of the file\n"
-        "that was listed last, or of the current line's.",
+        "that was listed last, or of the current line's. With LAST, the lines from the place to\n"
+        "that one; with -, the ten before those that were listed last.",
 };
 
-static void center(struct cli_session *session, const char *file, uint32_t line)
+static void stand_at(struct cli_session *session, const char *file, uint32_t line)
 {
     session->list_file = file;
-    session->list_line = line > LINES_SHOWN / 2 ? line - LINES_SHOWN / 2 : 1;
+    session->list_line = session->list_first = line;
 }
 
-static int center_on_line(struct cli_session *session, const char *text)
+static int stand_at_line(struct cli_session *session, const char *text)
 {
     struct wetdbg_line_location *locations;
     size_t count;
@@ -40,7 +41,7 @@ static int center_on_line(struct cli_session *session, const char *text)
     free(file);
     if (err)
         return err;
-    center(session, locations[0].file, line);
+    stand_at(session, locations[0].file, line);
     free(locations);
     return 0;
 }
@@ -104,17 +105,17 @@ static int fail_without_lines(struct cli_session *session, uint64_t pc, char *te
     return err;
 }
 
-static int center_on_address(struct cli_session *session, const char *text, uint64_t address)
+static int stand_at_address(struct cli_session *session, const char *text, uint64_t address)
 {
     struct wetdbg_line line;
     if (wetdbg_line_at(session->model, address, &line) != 0 || !line.line)
         return fail_without_lines(session, address,
                                   cli_asprintf("'%s' has no line information", text));
-    center(session, line.file, line.line);
+    stand_at(session, line.file, line.line);
     return 0;
 }
 
-static int center_on_function(struct cli_session *session, const char *name)
+static int stand_at_function(struct cli_session *session, const char *name)
 {
     struct wetdbg_function *functions;
     size_t count;
@@ -135,13 +136,14 @@ static int center_on_function(struct cli_session *session, const char *name)
     else if (found > 1 && chosen == found)
         result = fail_ambiguous(session, name, candidates, found);
     else
-        center(session, candidates[chosen % found].line.file, candidates[chosen % found].line.line);
+        stand_at(session, candidates[chosen % found].line.file,
+                 candidates[chosen % found].line.line);
     free(candidates);
     free(functions);
     return result;
 }
 
-static int center_on_frame(struct cli_session *session)
+static int stand_at_frame(struct cli_session *session)
 {
     struct cli_moment *moment;
     int err = cli_session_moment(session, &moment);
@@ -153,7 +155,7 @@ static int center_on_frame(struct cli_session *session)
         return fail_without_lines(session, frame->lookup_pc,
                                   cli_asprintf("no line information for %s", where));
     }
-    center(session, frame->file, frame->line);
+    stand_at(session, frame->file, frame->line);
     return 0;
 }
 
@@ -190,7 +192,7 @@ static uint32_t current_line(const struct cli_session *session)
     return frame->file && strcmp(frame->file, session->list_file) == 0 ? frame->line : 0;
 }
 
-static int show_lines(struct cli_session *session)
+static int show_lines(struct cli_session *session, uint64_t count)
 {
     uint32_t first = session->list_line, current = current_line(session);
     unsigned flags = 0;
@@ -202,7 +204,8 @@ static int show_lines(struct cli_session *session)
         return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s has no line %" PRIu32, session->list_file,
                            first);
     json_t *array = session->out->json ? json_array() : NULL;
-    for (; text && session->list_line < first + LINES_SHOWN; session->list_line++) {
+    session->list_first = first;
+    for (; text && session->list_line < first + count; session->list_line++) {
         show_line(session, session->list_line, current, text, array);
         text = text_of(session, session->list_line + 1, &flags);
     }
@@ -229,30 +232,75 @@ static bool is_line(const char *text, uint64_t *line)
            cli_number_parse(text, line) && *line <= UINT32_MAX;
 }
 
-static int center_on_number(struct cli_session *session, uint64_t line)
+static int stand_at_number(struct cli_session *session, uint64_t line)
 {
-    int err = session->list_file ? 0 : center_on_frame(session);
+    int err = session->list_file ? 0 : stand_at_frame(session);
     if (!err)
-        center(session, session->list_file, (uint32_t)line);
+        stand_at(session, session->list_file, (uint32_t)line);
     return err;
+}
+
+static int stand_at_place(struct cli_session *session, const char *where)
+{
+    uint64_t line, address;
+    if (is_line(where, &line))
+        return stand_at_number(session, line);
+    if (is_file_and_line(where))
+        return stand_at_line(session, where);
+    if (cli_address_parse(session->model, where, &address))
+        return stand_at_address(session, where, address);
+    return stand_at_function(session, where);
+}
+
+/* Ten lines around a place (NULL: that of the selected frame). */
+static int show_around(struct cli_session *session, const char *where)
+{
+    int err = where ? stand_at_place(session, where) : stand_at_frame(session);
+    if (err)
+        return err;
+    session->list_line =
+        session->list_line > LINES_SHOWN / 2 ? session->list_line - LINES_SHOWN / 2 : 1;
+    return show_lines(session, LINES_SHOWN);
+}
+
+/* The lines from a place to line `last`. */
+static int show_range(struct cli_session *session, const char *from, uint64_t last)
+{
+    int err = stand_at_place(session, from);
+    if (!err && last < session->list_line)
+        err = wetdbg_fail(-WETDBG_ERR_USAGE, "list: line %" PRIu64 " comes before line %" PRIu32,
+                          last, session->list_line);
+    return err ? err : show_lines(session, last - session->list_line + 1);
+}
+
+/* The lines before those that were listed last; as in gdb, around the current line at first. */
+static int show_before(struct cli_session *session)
+{
+    if (!session->list_file)
+        return show_around(session, NULL);
+    uint32_t end = session->list_first;
+    if (end <= 1)
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s begins with the lines that were listed",
+                           session->list_file);
+    session->list_line = end > LINES_SHOWN ? end - LINES_SHOWN : 1;
+    return show_lines(session, end - session->list_line);
 }
 
 int cli_cmd_list(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     struct cli_session *session = repl->session;
-    const char *where = args->operands[0];
-    uint64_t line, address;
-    int result = 0;
+    const char *where = args->operands[0], *comma = where ? strrchr(where, ',') : NULL;
+    uint64_t last;
     (void)format;
-    if (where && is_line(where, &line))
-        result = center_on_number(session, line);
-    else if (where && is_file_and_line(where))
-        result = center_on_line(session, where);
-    else if (where && cli_address_parse(session->model, where, &address))
-        result = center_on_address(session, where, address);
-    else if (where)
-        result = center_on_function(session, where);
-    else if (!session->list_file)
-        result = center_on_frame(session);
-    return result ? result : show_lines(session);
+    if (where && strcmp(where, "-") == 0)
+        return show_before(session);
+    if (comma && comma > where && is_line(comma + 1, &last)) {
+        char *from = cli_strndup(where, (size_t)(comma - where));
+        int err = show_range(session, from, last);
+        free(from);
+        return err;
+    }
+    if (!where && session->list_file)
+        return show_lines(session, LINES_SHOWN);
+    return show_around(session, where);
 }

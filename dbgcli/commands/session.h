@@ -40,6 +40,7 @@ struct cli_session {
     /* Where `list` goes on: a borrowed path of the model and the next line, or NULL. */
     const char *list_file;
     uint32_t list_line;
+    uint32_t list_first; /* of the lines that were listed last */
     /* How x goes on, and with which format. */
     uint64_t examine_next;
     char examine_format, examine_size;

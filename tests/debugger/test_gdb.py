@@ -141,6 +141,21 @@ def check_place(bench, trace):
         bench.fail(f"the first call of add() is add(1, 2), behind make(7)\n{run}")
 
 
+def check_list(bench, program, trace):
+    """The lines that list shows, one list after the other."""
+    words = ["-", "20,23", "-", "-", "40,42", "", "-", "fibonacci", "-", "walk.c:60,62", "exercise,130", ""]
+    theirs = ["gdb", "-nx", "-batch", "-ex", SIGNALS, "-ex", f"break {LAST}", "-ex", "run > /dev/null", "-ex", "echo @@\\n"]
+    ours = ["--batch", "-e", f"goto walk.c:{LAST}", "-e", MARK]
+    for word in words:
+        theirs += ["-ex", f"list {word}".strip()]
+        ours += ["-e", f"list {word}".strip()]
+    gdb, run = bench.run(*theirs, program), bench.run(bench.wetdbg, "replay", trace, *ours)
+    expected, found = (re.findall(r"^[ >]?(\d+)\t", text, re.M) for text in
+                       (gdb.out.split("@@\n")[-1], run.out.split(MARKED)[-1]))
+    if expected != found or len(found) < 80:
+        bench.fail(f"list\n gdb: {expected}\nours: {found}\n{run.err}")
+
+
 def check_optimized(bench):
     """Functions that are inlined: gdb stops at their calls before it enters them."""
     program, trace = bench.path("walk_O2"), bench.path("trace_O2")
@@ -228,6 +243,7 @@ def main():
     check_finish(bench, trace)
     check_landing(bench, trace)
     check_place(bench, trace)
+    check_list(bench, program, trace)
     check_optimized(bench)
     check_gone(bench)
     check_frames(bench, "-O2")
