@@ -13,6 +13,7 @@
 #include "dbgcli/eval/value.h"
 #include "dbgcli/exit_status.h"
 #include "dbgcli/nav/place.h"
+#include "dbgcli/ordinal.h"
 #include "dbgcli/signal_name.h"
 #include "dbgcli/verbs/switch_report.h"
 #include <wetdbg/errors.h>
@@ -232,14 +233,6 @@ static void print_way(const struct cli_switching *self, uint64_t to)
     cli_address_print(out->stream, self->session->model, to);
 }
 
-static const char *ordinal_end(uint64_t number)
-{
-    static const char *const ends[] = {"th", "st", "nd", "rd"};
-    bool is_teen = number / 10 % 10 == 1;
-
-    return number % 10 > 3 || is_teen ? ends[0] : ends[number % 10];
-}
-
 char *cli_switching_when(const struct wetdbg_candidate *switched, uint64_t instances)
 {
     uint64_t k = switched->instance, time = switched->time;
@@ -251,11 +244,11 @@ char *cli_switching_when(const struct wetdbg_candidate *switched, uint64_t insta
         return cli_asprintf(" at time %" PRIu64 ", the only time", time);
     if (switched->extent == WETDBG_EXTENT_ONWARD)
         return cli_asprintf(" from time %" PRIu64 " on, the %" PRIu64 "%s of its %" PRIu64 " times",
-                            time, k, ordinal_end(k), instances);
+                            time, k, cli_ordinal_end(k), instances);
     if (k == instances)
         return cli_asprintf(" at time %" PRIu64 ", the last of its %" PRIu64 " times", time, k);
     return cli_asprintf(" at time %" PRIu64 ", the %" PRIu64 "%s of its %" PRIu64 " times", time, k,
-                        ordinal_end(k), instances);
+                        cli_ordinal_end(k), instances);
 }
 
 static void print_switched(const struct cli_switching *self,

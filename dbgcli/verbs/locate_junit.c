@@ -34,7 +34,7 @@ static char *list_of(const struct cli_locating *self, const struct wetdbg_suspec
     return text;
 }
 
-/* "the crash (crash): SIGSEGV at ...; first suspect: shop.c:10 in shop_price"; to be freed. */
+/* "the crash: SIGSEGV at ...; first suspect: shop.c:10 in shop_price"; to be freed. */
 static char *message_of(const struct cli_locating *self, const struct wetdbg_suspect *first)
 {
     char *wrong = cli_locate_failure_words(self), *place = first ? place_of(first) : NULL;

@@ -3,10 +3,12 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/nav/general.h"
 #include "dbgcli/nav/place.h"
+#include "dbgcli/ordinal.h"
 #include "dbgcli/verbs/mutant_words.h"
 
 /* ---- reasons ---- */
@@ -22,8 +24,9 @@ static char *switch_words(const struct wetdbg_evidence *evidence)
         [WETDBG_VERDICT_EXACT] = "makes the run right",
     };
 
-    return cli_asprintf("its %" PRIu64 ". decision, made the other way, %s",
-                        evidence->change.instance, repairs[evidence->verdict]);
+    return cli_asprintf("its %" PRIu64 "%s decision, made the other way, %s",
+                        evidence->change.instance, cli_ordinal_end(evidence->change.instance),
+                        repairs[evidence->verdict]);
 }
 
 static char *mutant_words(const struct cli_locating *self, const struct wetdbg_suspect *suspect,
@@ -100,9 +103,9 @@ char *cli_locate_words(const struct cli_locating *self, const struct wetdbg_susp
                                     count, total)
                      : cli_strdup("it ran for what is wrong, and for no output before");
     case WETDBG_REASON_DECISION:
-        return count == 1
-                   ? cli_strdup("it is the last decision before what is wrong")
-                   : cli_asprintf("it is the %" PRIu64 ". decision back from what is wrong", count);
+        return count == 1 ? cli_strdup("it is the last decision before what is wrong")
+                          : cli_asprintf("it is the %" PRIu64 "%s decision back from what is wrong",
+                                         count, cli_ordinal_end(count));
     case WETDBG_REASON_DISTANCE:
         return cli_asprintf("%" PRIu64 " dependence%s from what is wrong", count, plural(count));
     case WETDBG_REASON_UNSURE:
@@ -214,5 +217,7 @@ char *cli_locate_failure_words(const struct cli_locating *self)
         [CLI_FAILURE_ANY] = "the last line of output, since nobody says which byte is wrong",
     };
 
+    if (!strcmp(self->failure.criterion, "crash"))
+        return cli_strdup(words[CLI_FAILURE_CRASH]);
     return cli_asprintf("%s (%s)", words[self->failure.kind], self->failure.criterion);
 }

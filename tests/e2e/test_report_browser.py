@@ -127,6 +127,16 @@ def check_look(bench, browser):
         bench.check(poor == [], f"contrast in {theme}: {poor[:10]}")
 
 
+def check_outcomes(bench, browser):
+    """Of a crash that a decision made the other way avoids, both runs stand side by side."""
+    fault = next(fault for fault in e2e.faults() if fault.program == "fault_symtab")
+    page = bench.path("crash.html")
+    bench.wet("locate", "--crash", f"--html={page}", "--budget=5", "--", f"{bench.programs}/fault_symtab_O0", *fault.arguments)
+    browser.post("url", url=f"file://{page}")
+    widths = browser.run("return Array.from(document.querySelectorAll('.ends td')).map((one) => one.clientWidth)")
+    bench.check(widths and min(widths) > 200, f"cells of both outcomes are {widths} wide")
+
+
 def check_quiet(bench, browser, page):
     """Nothing is said in the console, and nothing but the page itself was asked for."""
     said = browser.post("se/log", type="browser")
@@ -158,6 +168,7 @@ def run_test(bench, _):
         check_clicks(bench, browser)
         check_look(bench, browser)
         check_quiet(bench, browser, page)
+        check_outcomes(bench, browser)
     finally:
         browser.close()
 
