@@ -10,7 +10,7 @@ import gdb
 
 FRAMES = 6
 OUTER = ["rbx", "rbp", "rsp", "r12", "r13", "r14", "r15", "rip"]
-GENERAL = ["rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11"] + OUTER
+GENERAL = ["rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10"] + OUTER
 
 
 def ask(command):
