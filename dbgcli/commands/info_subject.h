@@ -24,8 +24,8 @@ int cli_info_breakpoints(struct cli_session *session, const char *operand);
 int cli_info_functions(struct cli_session *session, const char *regex);
 int cli_info_lines(struct cli_session *session, const char *file);
 int cli_info_locals(struct cli_session *session, const char *operand);
-/* Prints the locals of a frame of the session's moment below its line, or adds them to `array` (NULL:
- * none). 0 or a negative error. */
+/* Prints the locals of a frame of the session's moment below its line, or adds them to `array`
+ * (NULL: none). 0 or a negative error. */
 int cli_frame_locals(struct cli_session *session, size_t index, json_t *array);
 
 int cli_info_args(struct cli_session *session, const char *operand);

@@ -157,10 +157,9 @@ static const char *refusal_reason(const uint8_t *code, size_t bytes, uint64_t ri
                "notes it, where rr is bound to one (no -u), or have the program ask by getcpu";
     if (!strcmp(ins_mnemonic_name(info.mnemonic), "mov"))
         return ": it changes a segment register";
-    if (!strncmp(ins_mnemonic_name(info.mnemonic), "wr", 2))
-        return ": it needs a kernel that lets programs set segment bases (FSGSBASE), which this "
-               "one "
-               "does not";
+    if (!strcmp(ins_mnemonic_name(info.mnemonic), "wrfsbase") ||
+        !strcmp(ins_mnemonic_name(info.mnemonic), "wrgsbase"))
+        return ": it needs a kernel that lets programs set segment bases (FSGSBASE)";
     return "";
 }
 

@@ -16,8 +16,8 @@
 
 #define NATIVE_CPUID_BYTES 2
 
-/* Steps the thread, which is at `pc`, and waits for it; false if it ended, or ptrace failed. That it
- * was stopped by a signal, and executed nothing, is in *status. */
+/* Steps the thread, which is at `pc`, and waits for it; false if it ended, or ptrace failed. That
+ * it was stopped by a signal, and executed nothing, is in *status. */
 static inline bool native_step(pid_t tid, uint64_t pc, bool is_cpuid, int *status)
 {
     uint64_t behind = pc + NATIVE_CPUID_BYTES;
