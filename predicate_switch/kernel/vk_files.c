@@ -557,15 +557,28 @@ int64_t vk_put_out(struct vk_run *run, uint32_t index, const uint8_t *bytes, uin
     return k->on_output && k->on_output(k->on_output_arg, &output) ? VK_STOP : 0;
 }
 
-/* Whether what is written to a descriptor goes out, so that vk_put_out() is told of it. */
+static bool is_sink(const struct vk_open *open)
+{
+    const char *path = open->path ? open->path->text : "";
+    return !strcmp(path, "/dev/null") || !strcmp(path, "/dev/zero");
+}
+
+static bool is_terminal(const struct vk_open *open)
+{
+    return open->path && !strncmp(open->path->text, "/dev/", 5) && !is_sink(open);
+}
+
+/* Whether what is written to a descriptor goes out, so that vk_put_out() is told of it. What a
+ * process writes to the kernel's own files, in /proc for instance, does not. */
 static bool goes_out(const struct vk_kernel *k, int fd)
 {
     uint32_t index;
     const struct vk_open *open = fd < 0 ? NULL : vk_open_of(k, (uint64_t)fd, &index);
     if (!open || open->kind == VK_OPEN_OUTSIDE)
         return true;
-    const char *path = open->path ? open->path->text : "";
-    return open->kind == VK_OPEN_FILE && strcmp(path, "/dev/null") && strcmp(path, "/dev/zero");
+    if (open->kind != VK_OPEN_FILE || is_sink(open))
+        return false;
+    return open->inode == VK_NONE || !vk_inode(k, open->inode)->is_live || is_terminal(open);
 }
 
 bool vk_history_puts_out(const struct vk_history *h, int fd)
@@ -579,12 +592,9 @@ static int64_t write_inode(struct vk_run *run, uint32_t index, struct transfer *
     const struct vk_inode *inode = vk_inode(run->k, open->inode);
     uint64_t offset = t->has_at ? t->at : open->offset;
     if (inode->is_live) {
-        bool is_sink = open->path && (!strcmp(open->path->text, "/dev/null") ||
-                                      !strcmp(open->path->text, "/dev/zero"));
-        if (is_sink)
+        if (is_sink(open))
             return (int64_t)t->size;
-        bool is_terminal = open->path && !strncmp(open->path->text, "/dev/", 5);
-        if (!is_terminal)
+        if (!is_terminal(open))
             return vk_unknown(run, "writing to %s", open->path ? open->path->text : "a device");
         int64_t err = vk_put_out(run, index, t->bytes, t->size, 0);
         return err ? err : (int64_t)t->size;

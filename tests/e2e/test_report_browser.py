@@ -131,7 +131,7 @@ def check_outcomes(bench, browser):
     """Of a crash that a decision made the other way avoids, both runs stand side by side."""
     fault = next(fault for fault in e2e.faults() if fault.program == "fault_symtab")
     page = bench.path("crash.html")
-    bench.wet("locate", "--crash", f"--html={page}", "--budget=5", "--", f"{bench.programs}/fault_symtab_O0", *fault.arguments)
+    bench.wet("locate", "--crash", f"--html={page}", "--budget=20", "--", f"{bench.programs}/fault_symtab_O0", *fault.arguments)
     browser.post("url", url=f"file://{page}")
     widths = browser.run("return Array.from(document.querySelectorAll('.ends td')).map((one) => one.clientWidth)")
     bench.check(widths and min(widths) > 200, f"cells of both outcomes are {widths} wide")

@@ -21,6 +21,7 @@ PROGRAMS = {
     "sort": (["sort", "text"], 8),
     "awk": (["awk", "{ n += length($0) } END { print n }", "text"], 8),
     "signals": (["BUILD/tests/programs/prog_signals_O2_pie"], 24),
+    "proc": (["sh", "-c", "echo 0x33 >/proc/self/coredump_filter; echo done"], 8),
     "turns": (["BUILD/tests/predicate_switch/switch_turns"], 16),
     "memory": (["BUILD/tests/predicate_switch/switch_memory"], 20),
     "shown": (["BUILD/tests/predicate_switch/switch_given"], 12),
