@@ -399,13 +399,14 @@ static int run_to_asynchronous(struct orc *orc)
 
 /* ---------------------------------------------------------------- running */
 
-/* Runs one native stretch up to the next event, and that event. */
-static int run_once(struct orc *orc)
+/* Comes to the next event, by a native stretch if it does not happen at once, and applies it. */
+static int advance(struct orc *orc)
 {
     struct orc_stop stop;
-    int err = orc_settle(orc);
+    bool is_due;
+    int err = take_due(orc, &is_due);
 
-    if (err != 0 || !orc->has_next)
+    if (err != 0 || is_due)
         return err;
     if (orc_next_is_asynchronous(orc))
         return run_to_asynchronous(orc);
@@ -416,12 +417,8 @@ static int run_once(struct orc *orc)
 int orc_run_to_event(struct orc *orc, uint64_t time)
 {
     while (orc->event < time && orc->has_next && orc->next.time <= time) {
-        bool is_due;
-        int err;
+        int err = advance(orc);
         orc->instructions = 0;
-        err = take_due(orc, &is_due);
-        if (err == 0 && !is_due)
-            err = run_once(orc);
         if (err != 0)
             return err;
     }
@@ -435,7 +432,7 @@ int orc_run_to_event(struct orc *orc, uint64_t time)
 int orc_run_to_end(struct orc *orc)
 {
     while (orc->has_next) {
-        int err = run_once(orc);
+        int err = advance(orc);
         orc->instructions = 0;
         if (err != 0)
             return err;
