@@ -33,12 +33,19 @@ static void driver_refuses(const char *dir, const char *words)
     spawn_result_fini(&result);
 }
 
-static int replay(const char *dir, int *wait_status)
+/* What a recording tells before it is replayed. */
+struct told {
+    int wait_status;
+    struct rrt_processor processor;
+};
+
+static int replay(const char *dir, struct told *told)
 {
     struct unit_replay replay;
     int err = unit_open(&replay, dir, NULL, DBI_COUNT);
     if (!err) {
-        *wait_status = rep_feed_info(replay.feed)->wait_status;
+        *told = (struct told){rep_feed_info(replay.feed)->wait_status,
+                              rep_feed_cpu(replay.feed)->processor};
         err = unit_run_to_end(&replay);
     }
     unit_close(&replay);
@@ -48,9 +55,10 @@ static int replay(const char *dir, int *wait_status)
 static void system_call_of_32_bits_is_named(void **state)
 {
     char *dir = record("refused", GUEST_REFUSED);
-    int wait_status = 0, err = replay(dir, &wait_status);
+    struct told told = {0};
+    int err = replay(dir, &told);
     (void)state;
-    if (wait_status == SIGSEGV) {
+    if (told.wait_status == SIGSEGV) {
         unit_check(err, "an int 0x80 that faults");
         free(dir);
         skipped_say("test_replay_refusals", "int 0x80: no system calls of 32 bits here");
@@ -88,9 +96,10 @@ static void segment_base_is_refused_if_the_kernel_does_not_keep_it(void **state)
 {
     const char *argv[] = {GUEST_OUTSIDE, "wrfsbase", NULL};
     char *dir = unit_record(unit_work, "wrfsbase", argv);
-    int wait_status = 0, err = replay(dir, &wait_status);
+    struct told told = {0};
+    int err = replay(dir, &told);
     (void)state;
-    if (dbi_has_fsgsbase() || wait_status == SIGILL)
+    if (dbi_has_fsgsbase() || told.wait_status == SIGILL)
         unit_check(err, "wrfsbase");
     else
         driver_refuses(dir, "it needs a kernel that lets programs set segment bases (FSGSBASE)");
@@ -117,55 +126,43 @@ static void processor_file_write(const char *dir, uint64_t bound, uint64_t lsl)
     assert_int_equal(fclose(file), 0);
 }
 
-static int processor_run(const char *dir, struct rrt_processor *processor)
-{
-    struct unit_replay replay;
-    int err = unit_open(&replay, dir, NULL, DBI_COUNT);
-    if (!err) {
-        *processor = rep_feed_cpu(replay.feed)->processor;
-        err = unit_run_to_end(&replay);
-    }
-    unit_close(&replay);
-    return err;
-}
-
 /* The file says what was so; nothing; what was so of another processor; what was not so. */
 static void processor_is_told_only_if_it_was_noted(void **state)
 {
     const char *argv[] = {GUEST_OUTSIDE, "lsl", NULL};
-    struct rrt_processor noted, other;
+    struct told noted, other;
     struct wetdbg_recording *trace;
     char *dir = unit_record(unit_work, "lsl", argv);
     (void)state;
     unit_check(wetdbg_recording_open(dir, &trace), "open");
     uint64_t bound = (uint64_t)rrt_trace_header(trace)->bind_to_cpu;
     wetdbg_recording_close(trace);
-    unit_check(processor_run(dir, &noted), "the number that was noted");
-    assert_int_equal(noted.lsl & 0xfff, bound);
+    unit_check(replay(dir, &noted), "the number that was noted");
+    assert_int_equal(noted.processor.lsl & 0xfff, bound);
     side_file_remove(dir, RRT_PROCESSOR_NAME);
     side_file_remove(dir, "wetdbg.sums");
     driver_refuses(dir, "not known of this recording");
-    processor_file_write(dir, bound + 1, noted.lsl);
-    assert_int_equal(processor_run(dir, &other), -WETDBG_ERR_UNSUPPORTED);
-    processor_file_write(dir, bound, noted.lsl + 1);
-    assert_int_equal(processor_run(dir, &other), -WETDBG_ERR_DIVERGED);
-    assert_int_equal(other.lsl, noted.lsl + 1);
-    processor_file_write(dir, bound, noted.lsl);
-    unit_check(processor_run(dir, &other), "the number that was so");
+    processor_file_write(dir, bound + 1, noted.processor.lsl);
+    assert_int_equal(replay(dir, &other), -WETDBG_ERR_UNSUPPORTED);
+    processor_file_write(dir, bound, noted.processor.lsl + 1);
+    assert_int_equal(replay(dir, &other), -WETDBG_ERR_DIVERGED);
+    assert_int_equal(other.processor.lsl, noted.processor.lsl + 1);
+    processor_file_write(dir, bound, noted.processor.lsl);
+    unit_check(replay(dir, &other), "the number that was so");
     free(dir);
 }
 
 static void processor_without_a_note_is_refused_at_rdpid(void **state)
 {
     const char *argv[] = {GUEST_OUTSIDE, "rdpid", NULL};
-    struct rrt_processor noted;
+    struct told noted;
     (void)state;
     if (!wd_cpuid_has(7) || !(wd_cpuid_ask(7, 0).ecx & bit_RDPID)) {
         printf("SKIPPED: test_replay_refusals: rdpid: this processor lacks it\n");
         skip();
     }
     char *dir = unit_record(unit_work, "rdpid", argv);
-    unit_check(processor_run(dir, &noted), "the number that was noted");
+    unit_check(replay(dir, &noted), "the number that was noted");
     side_file_remove(dir, RRT_PROCESSOR_NAME);
     side_file_remove(dir, "wetdbg.sums");
     driver_refuses(dir, "not known of this recording");
