@@ -82,8 +82,8 @@ static void take_piece(struct cli_frame_view *view, const struct wetdbg_piece *p
     set_missing(value, at + count, size - count);
 }
 
-/* The same of a piece that is no whole number of bytes, or does not begin with one: of a bit
- * field. */
+/* Loads a piece that is no whole number of bytes, or does not begin with one, as of a bit field;
+ * what is not there is missing then. */
 static void take_bits(struct cli_frame_view *view, const struct wetdbg_piece *piece, size_t at_bits,
                       size_t bits, struct cli_value *value)
 {

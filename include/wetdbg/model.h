@@ -442,8 +442,9 @@ int wetdbg_variable_locate(struct wetdbg_model *model, const struct wetdbg_varia
                            uint64_t pc, const struct wetdbg_machine *machine,
                            struct wetdbg_place *place);
 
-/* The same of a variable that may be spread over several places, or have a constant as its value:
- * its parts, the lowest bits first. *pieces is for the caller to free. */
+/* Where the parts of a variable are at pc, the lowest bits first, if it may be spread over several
+ * places or have a constant as its value. Otherwise as wetdbg_variable_locate(). *pieces is for the
+ * caller to free. */
 int wetdbg_variable_pieces(struct wetdbg_model *model, const struct wetdbg_variable *variable,
                            uint64_t pc, const struct wetdbg_machine *machine,
                            struct wetdbg_piece **pieces, size_t *count);

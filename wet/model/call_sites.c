@@ -173,8 +173,7 @@ uint64_t mdl_function_entry(struct wetdbg_model *model, uint64_t pc)
 
     if (!mod || mdl_scope_at(mod, pc, &unit, &scope) < 0)
         return 0;
-    while (scope != MDL_NO_SCOPE && unit->scopes[scope].tag != DW_TAG_subprogram)
-        scope = unit->scopes[scope].parent;
+    scope = mdl_unit_subprogram_scope(unit, scope);
     if (scope != MDL_NO_SCOPE)
         entry = entry_of(&unit->scopes[scope].die);
     if (entry)

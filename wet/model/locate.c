@@ -51,8 +51,7 @@ static int get_frame_base(void *context, uint64_t *value)
         result = mdl_scope_at(mod, locate->pc, &unit, &scope);
     if (result < 0)
         return result;
-    while (scope != MDL_NO_SCOPE && unit->scopes[scope].tag != DW_TAG_subprogram)
-        scope = unit->scopes[scope].parent;
+    scope = mdl_unit_subprogram_scope(unit, scope);
     if (scope == MDL_NO_SCOPE ||
         !dwarf_attr_integrate(&unit->scopes[scope].die, DW_AT_frame_base, &attribute) ||
         dwarf_getlocation_addr(&attribute, locate->pc - mod->info.bias, &ops, &count, 1) != 1)

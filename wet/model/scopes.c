@@ -190,6 +190,13 @@ int mdl_scope_at(struct mdl_mod *mod, uint64_t pc, struct mdl_unit **unit, uint3
     return result;
 }
 
+uint32_t mdl_unit_subprogram_scope(const struct mdl_unit *unit, uint32_t scope)
+{
+    while (scope != MDL_NO_SCOPE && unit->scopes[scope].tag != DW_TAG_subprogram)
+        scope = unit->scopes[scope].parent;
+    return scope;
+}
+
 uint32_t mdl_unit_function_scope(const struct mdl_unit *unit, uint32_t scope)
 {
     while (scope != MDL_NO_SCOPE && unit->scopes[scope].tag != DW_TAG_subprogram &&

@@ -106,6 +106,9 @@ int mdl_scope_at(struct mdl_mod *mod, uint64_t pc, struct mdl_unit **unit, uint3
 /* From a scope outwards (itself included) to the next function, inlined or not. */
 uint32_t mdl_unit_function_scope(const struct mdl_unit *unit, uint32_t scope);
 
+/* The same way outwards, to the function that all these are inlined into. */
+uint32_t mdl_unit_subprogram_scope(const struct mdl_unit *unit, uint32_t scope);
+
 /* A function scope's name: qualified and demangled ("ns::box<int>::get"), without parameters. NULL
  * if it has none. *linkage_name (may be NULL) is the linker's, or the same. Borrowed until
  * mdl_free(). */
