@@ -273,13 +273,16 @@ int rep_on_place_rep(struct rep_engine *engine)
         return result;
     engine->part_waits =
         engine->exact && engine->run_exact && rep_engine_time(engine) >= engine->run_goal;
-    if (!engine->part_waits)
-        result = dbi_translate_exact(engine->dbi, turn->rip, 1, &fragment, &fault);
+    if (engine->part_waits) {
+        turn->args[0] = 0;
+        turn->args[2] = 1;
+        return 0;
+    }
+    result = dbi_translate_exact(engine->dbi, turn->rip, 1, &fragment, &fault);
     if (result < 0)
         return result;
-    if (engine->part_waits || result > 0 || !is_rep(fragment)) {
-        turn->args[0] = 0;
-        turn->args[2] = engine->part_waits;
+    if (result > 0 || !is_rep(fragment)) {
+        turn->args[0] = turn->args[2] = 0;
         return 0;
     }
     engine->part = fragment->id + 1;
