@@ -446,7 +446,7 @@ int rep_host_check(const struct rep_host *host)
     if (waitid((idtype_t)P_PIDFD, (id_t)host->pidfd, &info, WEXITED | WNOHANG | WNOWAIT))
         return wetdbg_fail_errno("the replay process");
     if (!info.si_pid)
-        return rep_listener_check(host);
+        return 0;
     if (info.si_code == CLD_EXITED)
         return wetdbg_fail(-WETDBG_ERR_MACHINE, "the replay process ended: %s (status %d)",
                            rep_child_status_text(info.si_status), info.si_status);
@@ -477,6 +477,8 @@ static int wait_asleep(struct rep_host *host, const volatile sig_atomic_t *flag,
         if (woken < 0 && errno != ETIMEDOUT && errno != EAGAIN && errno != EINTR)
             return wetdbg_fail_errno("waiting for the replay process");
         int err = rep_host_check(host);
+        if (!err)
+            err = rep_listener_check(host);
         if (err)
             return err;
     }

@@ -4,6 +4,7 @@
  * knows three events. What the guest computes is computed here again.
  */
 #include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -269,6 +270,40 @@ static void live_runs_stop_for_time(void **state)
     recorded_close(&recorded);
 }
 
+/* The linker puts this in poll()'s place (--wrap). If asked to, each second wait for something is
+ * over in vain just before it comes. */
+static bool polls_too_early, was_too_early;
+
+int __real_poll(struct pollfd *at, nfds_t count, int timeout_ms);
+int __wrap_poll(struct pollfd *at, nfds_t count, int timeout_ms);
+
+int __wrap_poll(struct pollfd *at, nfds_t count, int timeout_ms)
+{
+    int got = __real_poll(at, count, timeout_ms);
+    if (!polls_too_early || !timeout_ms || got <= 0)
+        return got;
+    was_too_early = !was_too_early;
+    if (was_too_early)
+        at->revents = 0;
+    return was_too_early ? 0 : got;
+}
+
+/* A copy that announces itself just when somebody has waited long enough is none that nobody asked
+ * for. */
+static void slow_copies_are_waited_for(void **state)
+{
+    (void)state;
+    struct recorded recorded;
+    recorded_open(&recorded, the_dir);
+    text_note(&recorded);
+    stop_at(&recorded, 2);
+    polls_too_early = true;
+    branch_run(&recorded.live);
+    polls_too_early = false;
+    outcome_check(&recorded.live, TURNS);
+    recorded_close(&recorded);
+}
+
 static int suite_new(void **state)
 {
     const char *const argv[] = {GUEST, NULL};
@@ -290,6 +325,7 @@ int main(void)
         cmocka_unit_test(unchanged_copies_end_as_recorded),
         cmocka_unit_test(changed_copies_do_what_the_change_says),
         cmocka_unit_test(live_runs_stop_for_time),
+        cmocka_unit_test(slow_copies_are_waited_for),
     };
     return cmocka_run_group_tests(tests, suite_new, suite_end);
 }
