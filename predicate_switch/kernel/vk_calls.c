@@ -200,6 +200,25 @@ static const struct vk_history_call *next_call(struct vk_run *run, uint32_t key)
     return *cursor < row->count ? &run->h->calls[row->calls[(*cursor)++]] : NULL;
 }
 
+/* The key of a live call; VK_NONE if the recording has no call with it, or is not to be asked. */
+static uint32_t call_key(struct vk_run *run)
+{
+    const struct vk_call_row *row = vk_row_of(run->call->number);
+    if (row && vk_is_about_input(run, row))
+        return VK_NONE;
+    uint64_t hash = row && vk_is_live(run->k) ? vk_key_of(run, row) : 0;
+    return hash ? vk_key_find(run->h, hash) : VK_NONE;
+}
+
+static bool answer_take(struct vk_run *run, const struct vk_history_call *call,
+                        struct vk_answer *answer)
+{
+    if (!call || !call->has_ended)
+        return false;
+    *answer = (struct vk_answer){call->result, call->call.args, call->writes, call->write_count};
+    return run->has_taken = true;
+}
+
 bool vk_next_answer(struct vk_run *run, struct vk_answer *answer)
 {
     if (run->told) {
@@ -207,16 +226,15 @@ bool vk_next_answer(struct vk_run *run, struct vk_answer *answer)
                                      run->told->write_count};
         return run->has_taken = true;
     }
-    const struct vk_call_row *row = vk_row_of(run->call->number);
-    if (row && vk_is_about_input(run, row))
-        return false;
-    uint64_t hash = row && vk_is_live(run->k) ? vk_key_of(run, row) : 0;
-    uint32_t key = hash ? vk_key_find(run->h, hash) : VK_NONE;
-    const struct vk_history_call *call = key == VK_NONE ? NULL : next_call(run, key);
-    if (!call || !call->has_ended)
-        return false;
-    *answer = (struct vk_answer){call->result, call->call.args, call->writes, call->write_count};
-    return run->has_taken = true;
+    uint32_t key = call_key(run);
+    return answer_take(run, key == VK_NONE ? NULL : next_call(run, key), answer);
+}
+
+bool vk_first_answer(struct vk_run *run, struct vk_answer *answer)
+{
+    uint32_t key = call_key(run);
+    const struct vk_key *row = key == VK_NONE ? NULL : &run->h->keys[key];
+    return answer_take(run, row && row->count ? &run->h->calls[row->calls[0]] : NULL, answer);
 }
 
 /* Where this call has what the recorded one had at an address: behind the same argument. */

@@ -351,6 +351,8 @@ struct vk_answer {
     size_t write_count;
 };
 bool vk_next_answer(struct vk_run *run, struct vk_answer *answer);
+/* What it answered first to such a call, whenever that was. Of a live run. */
+bool vk_first_answer(struct vk_run *run, struct vk_answer *answer);
 int64_t vk_give_answer(struct vk_run *run, const struct vk_answer *answer);
 void vk_again(struct vk_run *run);
 /* Gives that answer: its writes, where the arguments of this call say, and its result. */

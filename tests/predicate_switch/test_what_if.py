@@ -140,7 +140,7 @@ def check_strange(bench):
     """What programs seldom do ends as it does natively, or is said to be unknown."""
     program = f"{bench.build}/tests/predicate_switch/switch_strange"
     trace = bench.record("strange", program)
-    for order in range(1, 7):
+    for order in range(1, 8):
         native = bench.run(program, str(order))
         answer = ask(bench, trace, f"what-if order={order}@{MARKS['STRANGE']} --output 1")
         if order in REFUSED:

@@ -4,6 +4,7 @@
  * none, unless its argument is a number.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +69,22 @@ static void hole_empty(void)
     printf("munmap %d, then %d\n", gone, msync(page, 4096, MS_ASYNC) ? errno : 0);
 }
 
+static void *count_up(void *counter)
+{
+    ++*(int *)counter;
+    return NULL;
+}
+
+/* One after the other, of which the recording has none. */
+static void threads_begin(void)
+{
+    pthread_t thread;
+    int counter = 0;
+    for (int i = 0; i < 3 && !pthread_create(&thread, NULL, count_up, &counter); i++)
+        pthread_join(thread, NULL);
+    printf("%d threads\n", counter);
+}
+
 static void obey(void)
 {
     switch (order) {
@@ -86,6 +103,9 @@ static void obey(void)
         break;
     case 6:
         hole_empty();
+        break;
+    case 7:
+        threads_begin();
     }
 }
 
