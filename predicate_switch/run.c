@@ -443,8 +443,11 @@ int psw_run(struct psw_session *session, const struct psw_change *change,
     struct watching watching = {.settings = settings};
     *result = (struct psw_result){0};
     if (!change->time || change->time > wetdbg_get_info(session->wet)->last_time)
-        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "there is no instruction %llu",
-                           (unsigned long long)change->time);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                           "nothing runs at time %llu, so nothing can be changed there: the last "
+                           "instruction is at %llu",
+                           (unsigned long long)change->time,
+                           (unsigned long long)wetdbg_get_info(session->wet)->last_time);
     int err = stand_at(session, change->time);
     if (!err)
         err = vk_kernel_clone(session->kernel, &live.kernel);

@@ -24,8 +24,8 @@ static const struct cli_option options[] = {
 
 const struct cli_syntax cli_cmd_what_if_syntax = {
     .example = "what-if parse.c:120#3 switch",
-    .usage = "FILE:LINE[#K]|TIME switch\n"
-             "        VARIABLE=VALUE[@TIME], also *ADDRESS+LEN and $REGISTER\n"
+    .usage = "FILE:LINE[#K]|TIME switch |\n"
+             "        VARIABLE=VALUE[@TIME], also *ADDRESS+LEN and $REGISTER |\n"
              "        input:OFFSET=BYTES, also argv:N and env:NAME",
     .options = options,
     .operands_min = 1,

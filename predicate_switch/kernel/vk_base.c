@@ -232,7 +232,8 @@ static bool is_same(const struct vk_history *h, const struct vk_base *base, cons
 static void ask_found(struct vk_history *h, struct vk_base *base, const char *path,
                       const struct stat *st)
 {
-    if (!is_same(h, base, path, st))
+    base->is_other_now = !is_same(h, base, path, st);
+    if (base->is_other_now)
         return;
     bool is_directory = S_ISDIR(st->st_mode);
     bool is_quiet = is_before(&st->st_ctim, h->start.disk_before_ns);
@@ -272,8 +273,10 @@ static void base_ask(struct vk_history *h, uint32_t index)
         } else {
             ask_found(h, base, path, &st);
         }
-    } else if (errno == ENOENT && base->presence == VK_PRESENCE_UNKNOWN && is_quiet(h, parent)) {
-        base->presence = VK_PRESENCE_ABSENT;
+    } else if (errno == ENOENT && base->presence == VK_PRESENCE_UNKNOWN) {
+        base->is_other_now = !is_quiet(h, parent);
+        if (!base->is_other_now)
+            base->presence = VK_PRESENCE_ABSENT;
     }
 }
 

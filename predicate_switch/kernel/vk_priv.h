@@ -47,6 +47,7 @@ struct vk_base {
     enum vk_presence presence;
     bool has_asked_disk,
         is_on_disk;       /* the disk has it, unchanged (of directories: entries may have) */
+    bool is_other_now;    /* the disk has it not, or another one, and nobody knows since when */
     bool is_stat_told;    /* the recording said it, not the disk */
     bool is_absence_told; /* likewise */
     bool is_way;   /* not there but for what lies behind it: a file that only the recorder has */

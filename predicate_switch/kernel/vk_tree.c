@@ -277,7 +277,10 @@ static int64_t name_lookup(struct vk_run *run, uint32_t directory, const char *n
     if (base->presence == VK_PRESENCE_ABSENT || (base->is_way && is_last))
         return 0;
     if (base->presence == VK_PRESENCE_UNKNOWN && (!granted || is_last))
-        return vk_unknown(run, "whether there was a file \"%.*s\" is not known", (int)bytes, name);
+        return vk_unknown(run, "whether there was a file \"%.*s\" is not known%s", (int)bytes, name,
+                          base->is_other_now
+                              ? ": it or its directory has changed since the recording began"
+                              : "");
     *inode = vk_inode_of_base(k, child);
     return *inode == VK_NONE ? VK_NOMEM : 0;
 }

@@ -45,6 +45,8 @@ def check_switches(bench, trace):
     check(bench, trace, f"what-if {turn}#11 switch", schema="wetdbg.error/1",
           message=f"{turn} has no decision #11: it decided 10 times")
     check(bench, trace, f"what-if nothing=1@{turn}#2", schema="wetdbg.error/1")
+    answer = check(bench, trace, "what-if order=1", schema="wetdbg.error/1")
+    bench.check("nothing can be changed there: the last instruction is at" in answer.get("message", ""), "at the end")
     run = bench.wet("replay", trace, "--batch", "-e", f"what-if {turn}#3 switch --output 7")
     bench.check(run.status == 0 and run.out.endswith("\nnothing is put out to descriptor 7\n"), "no output", run)
     check(bench, trace, f"what-if {turn}", schema="wetdbg.error/1")
@@ -98,6 +100,15 @@ def check_kept_threads(bench):
           output_differs_at={"fd": 1, "offset": 12})
     run = bench.wet("verify", "--deep", kept)
     bench.check(run.status == 0, "threads: the kept run does not reproduce itself", run)
+
+
+def check_changed(bench, trace, kept):
+    """What is no longer as it was when the run was recorded is said to be so."""
+    with open(kept, "a") as file:
+        file.write("another line\n")
+    answer = ask(bench, trace, f"what-if order=9@{MARKS['ORDER']}")
+    bench.check(answer.get("unresolved") == 'openat: whether there was a file "kept" is not known: it or its directory '
+                "has changed since the recording began", f"a file that has changed: {answer}")
 
 
 def check_killed(bench):
@@ -160,6 +171,7 @@ def test(bench, _):
     check_kept_threads(bench)
     check_killed(bench)
     check_harm(bench, trace, kept)
+    check_changed(bench, trace, kept)
     check_wall(bench)
     check_strange(bench)
 
