@@ -42,6 +42,9 @@ def check_switches(bench, trace):
     bench.check(answer.get("output") == "4 big\n", f"one more is big: {answer}")
     check(bench, trace, f"what-if big=40@{turn}#10", end="exit", exit=1)
     check(bench, trace, f"what-if i=1000@{turn}#2", end="exit", exit=0)
+    for value, text in (("5", "8 big\n"), ("\"'5'\"", "56 big\n")):
+        answer = check(bench, trace, f"what-if big={value}@{turn}#7 --output 1", end="exit", exit=1)
+        bench.check(answer.get("output") == text, f"big is {value}: {answer}")
     check(bench, trace, f"what-if {turn}#11 switch", schema="wetdbg.error/1",
           message=f"{turn} has no decision #11: it decided 10 times")
     check(bench, trace, f"what-if nothing=1@{turn}#2", schema="wetdbg.error/1")
