@@ -60,7 +60,7 @@ static int pop_operand(struct stack *stack, struct mdl_expr_value *operand)
 
 static int pop(struct stack *stack, uint64_t *value)
 {
-    struct mdl_expr_value operand;
+    struct mdl_expr_value operand = {0};
     int result = pop_operand(stack, &operand);
 
     if (result == 0)
