@@ -97,6 +97,8 @@ static void mutant_features(const struct wetdbg_locate *locate,
     *out++ = evidence->mutated_exactly > 0;
     *out++ = well / ((double)evidence->mutated + SHARE_DAMPED);
     *out++ = locate->most_mutated ? well / (double)locate->most_mutated : 0;
+    *out++ = evidence->mutated_safely > 0;
+    *out++ = (double)evidence->mutated_here / ((double)evidence->mutated + SHARE_DAMPED);
 }
 
 /* Of what made something that is wrong nothing is known that it made anything right. */
@@ -130,7 +132,7 @@ static void passing_features(const struct wetdbg_locate *locate,
 #define SLICE_FEATURES  12
 #define RUN_FEATURES    6
 #define REPAIR_FEATURES 3
-#define MUTANT_FEATURES 3
+#define MUTANT_FEATURES 5
 #define PIECE_FEATURES  3
 
 void wetdbg_locate_features(const struct wetdbg_locate *locate,

@@ -409,18 +409,22 @@ int wetdbg_locate_take_mutants(struct wetdbg_locate *locate,
     for (size_t i = 0; i < locate->count; i++) {
         struct wetdbg_evidence *evidence = &locate->items[i].evidence;
         evidence->mutated = evidence->mutated_exactly = evidence->mutated_well = 0;
+        evidence->mutated_here = evidence->mutated_safely = 0;
     }
     for (size_t i = 0; i < result->count; i++) {
         struct wetdbg_suspect *suspect = loc_find_pc(locate, result->items[i].pc);
         struct wetdbg_evidence *evidence = suspect ? &suspect->evidence : NULL;
         if (!suspect)
             continue;
+        const struct wetdbg_mutant *mutant = &result->items[i];
         evidence->mutated++;
-        evidence->mutated_exactly += result->items[i].verdict == WETDBG_VERDICT_EXACT;
-        if (i >= result->repairing)
+        evidence->mutated_here += mutant->effect == WETDBG_EFFECT_HERE;
+        if (i >= result->repairing || mutant->broken)
             continue;
+        evidence->mutated_exactly += mutant->verdict == WETDBG_VERDICT_EXACT;
+        evidence->mutated_safely += mutant->verdict == WETDBG_VERDICT_EXACT && mutant->held;
         if (!evidence->mutated_well++)
-            evidence->mutant = result->items[i]; /* the best of them come first */
+            evidence->mutant = *mutant; /* the best of them come first */
         if (locate->most_mutated < evidence->mutated_well)
             locate->most_mutated = evidence->mutated_well;
     }

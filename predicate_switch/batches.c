@@ -7,7 +7,7 @@
 #include "common/clock.h"
 #include <wetdbg/errors.h>
 
-#define BATCH_FIRST 64u
+#define BATCH_FIRST 16u
 #define BATCH_MAX   4096u
 #define QUICK_S     0.3 /* seconds: the next batch may be larger */
 #define SLOW_S      1.0 /* it is smaller */

@@ -49,10 +49,13 @@ struct psw_crew {
 int psw_plan_run(const struct psw_judge *judge, const struct psw_plan *plan,
                  struct wetdbg_trial_answer *answer)
 {
-    const struct psw_write write = {plan->address, plan->size, plan->bytes};
+    struct psw_write writes[PSW_PLAN_WRITES];
     struct psw_change change = plan->change;
-    change.writes = &write;
-    change.write_count = plan->size > 0;
+    change.writes = writes;
+    for (unsigned i = 0; i < PSW_PLAN_WRITES; i++)
+        if (plan->writes[i].size)
+            writes[change.write_count++] = (struct psw_write){
+                plan->writes[i].address, plan->writes[i].size, plan->writes[i].bytes};
     return psw_judge_run(judge, &change, plan->detours, plan->detour_count, answer);
 }
 

@@ -9,14 +9,21 @@
 #define PREDICATE_SWITCH_CREW_H
 
 #include "predicate_switch/judgement.h"
+#include <wetdbg/mutate.h>
+
+#define PSW_PLAN_WRITES 2
+
+struct psw_plan_write {
+    uint64_t address;
+    unsigned size; /* bytes; 0: nothing is written */
+    uint8_t bytes[WETDBG_MUTANT_CAVE_MAX];
+};
 
 /* One run: what psw_judge_run() takes. It points to nothing, and can be handed to another
  * process. */
 struct psw_plan {
     struct psw_change change; /* PSW_SET: its memory is this: */
-    uint64_t address;
-    unsigned size; /* bytes; 0: no memory is set */
-    uint8_t bytes[8];
+    struct psw_plan_write writes[PSW_PLAN_WRITES];
     struct psw_detour detours[PSW_DETOURS_MAX];
     unsigned detour_count;
 };

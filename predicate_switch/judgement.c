@@ -225,6 +225,16 @@ static int result_judge(struct judging *judging, const struct psw_result *result
     }
 }
 
+static enum wetdbg_trial_effect effect_of(const struct psw_judge *judge,
+                                          const struct psw_difference *difference)
+{
+    if (!difference->is_there)
+        return WETDBG_EFFECT_NONE;
+    bool is_here = judge->expected.kind == WETDBG_RIGHT_OUTPUT && difference->fd == 1 &&
+                   difference->offset >= judge->wrong;
+    return is_here ? WETDBG_EFFECT_HERE : WETDBG_EFFECT_BEFORE;
+}
+
 int psw_judge_run(const struct psw_judge *judge, const struct psw_change *change,
                   const struct psw_detour *detours, unsigned detour_count,
                   struct wetdbg_trial_answer *answer)
@@ -241,6 +251,8 @@ int psw_judge_run(const struct psw_judge *judge, const struct psw_change *change
         err = psw_run(judge->session, change, &settings, &result);
     if (!err)
         err = judging.err ? judging.err : result_judge(&judging, &result, answer);
+    if (!err)
+        answer->effect = effect_of(judge, &result.difference);
     judging_fini(&judging);
     if (err != -WETDBG_ERR_NOT_FOUND)
         return err;

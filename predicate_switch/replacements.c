@@ -119,9 +119,9 @@ static void plan_make(void *arg, size_t index, struct psw_plan *plan)
     const struct wetdbg_replacement *item = &work->list[index].item;
     *plan = (struct psw_plan){.change = {.kind = PSW_SET, .time = item->time + 1}};
     if (item->reg < 0) {
-        plan->address = item->address;
-        plan->size = item->size;
-        memcpy(plan->bytes, &item->is, sizeof(plan->bytes));
+        plan->writes[0].address = item->address;
+        plan->writes[0].size = item->size;
+        memcpy(plan->writes[0].bytes, &item->is, sizeof(item->is));
     } else {
         plan->change.reg = evq_reg_of_gpr[item->reg & 15];
         plan->change.value = item->is;

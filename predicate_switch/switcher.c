@@ -207,7 +207,8 @@ void wetdbg_switcher_close(struct wetdbg_switcher *switcher)
     free(switcher);
 }
 
-static struct psw_change inner_change(const struct wetdbg_change *change, struct psw_write *write)
+static struct psw_change inner_change(const struct wetdbg_change *change,
+                                      struct psw_write writes[2])
 {
     static const enum psw_change_kind kinds[] = {[WETDBG_CHANGE_NOTHING] = PSW_NOTHING,
                                                  [WETDBG_CHANGE_SWITCH] = PSW_SWITCH,
@@ -216,9 +217,10 @@ static struct psw_change inner_change(const struct wetdbg_change *change, struct
     if (change->kind != WETDBG_CHANGE_VALUE)
         return inner;
     if (change->size) {
-        *write = (struct psw_write){change->address, change->size, change->bytes};
-        inner.writes = write;
-        inner.write_count = 1;
+        writes[0] = (struct psw_write){change->address, change->size, change->bytes};
+        writes[1] = (struct psw_write){change->more.address, change->more.size, change->more.bytes};
+        inner.writes = writes;
+        inner.write_count = change->more.size ? 2 : 1;
     } else {
         inner.reg = evq_reg_of_gpr[change->reg & 15];
         inner.value = change->value;
@@ -289,8 +291,8 @@ int wetdbg_switcher_keep(struct wetdbg_switcher *switcher, const struct wetdbg_c
     struct psw_kept kept = {0};
     const struct psw_settings settings = {
         .instructions = instructions, .before = &kept.before, .entries = &kept.entries};
-    struct psw_write write;
-    struct psw_change inner = inner_change(change, &write);
+    struct psw_write writes[2];
+    struct psw_change inner = inner_change(change, writes);
     struct psw_result ran;
     int err = run(switcher->session, &inner, &settings, &told, &ran);
     if (!err) {
@@ -306,7 +308,7 @@ int wetdbg_switcher_run(struct wetdbg_switcher *switcher, const struct wetdbg_ch
                         struct wetdbg_switch_result *result)
 {
     const struct psw_settings settings = {.instructions = instructions};
-    struct psw_write write;
-    struct psw_change inner = inner_change(change, &write);
+    struct psw_write writes[2];
+    struct psw_change inner = inner_change(change, writes);
     return psw_switcher_run(switcher->session, &inner, &settings, output, arg, result);
 }

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/commands/code_patch.h"
 #include "dbgcli/commands/origin_place.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/nav/place.h"
@@ -26,7 +27,8 @@ const struct cli_syntax cli_cmd_what_if_syntax = {
     .example = "what-if parse.c:120#3 switch",
     .usage = "FILE:LINE[#K]|TIME switch |\n"
              "        VARIABLE=VALUE[@TIME], also *ADDRESS+LEN and $REGISTER |\n"
-             "        input:OFFSET=BYTES, also argv:N and env:NAME",
+             "        input:OFFSET=BYTES, also argv:N and env:NAME |\n"
+             "        code:ADDRESS=HEX[,ADDRESS=HEX][@TIME]",
     .options = options,
     .operands_min = 1,
     .operands_max = 2,
@@ -36,6 +38,7 @@ const struct cli_syntax cli_cmd_what_if_syntax = {
         "the other way; '=' gives what a criterion of 'slice' names another value just before\n"
         "TIME, or now: a number, \"'c'\" (the prompt takes the outer quotes for itself), or for\n"
         "strings and input as many bytes as are written.\n"
+        "'code:' has the program other code from TIME on, at one place or two.\n"
         "A model answers the system calls of that run: it touches no file, process or network\n"
         "of this machine. What the model cannot know is said: the run is unresolved then.",
 };
@@ -156,6 +159,19 @@ static int value_parse(struct cli_session *session, const char *text, const char
     return err;
 }
 
+static int code_parse(struct cli_session *session, const char *text, const char *second,
+                      struct wetdbg_change *change)
+{
+    const char *at;
+    int err = cli_code_patch_parse(text, change, &at);
+    if (err)
+        return err;
+    if (*second)
+        at = second;
+    change->time = session->time;
+    return *at ? cli_time_parse(session, at + 1, &change->time) : 0;
+}
+
 static int change_parse(struct cli_session *session, const struct cli_args *args,
                         struct wetdbg_change *change)
 {
@@ -163,6 +179,8 @@ static int change_parse(struct cli_session *session, const struct cli_args *args
     const char *second = args->operand_count > 1 ? args->operands[1] : "";
     if (!strcmp(second, "switch"))
         return switch_parse(session, text, change);
+    if (cli_is_code_patch(text) && (!*second || *second == '@'))
+        return code_parse(session, text, second, change);
     if (strchr(text, '=') && (!*second || *second == '@'))
         return value_parse(session, text, second, change);
     char *usage = cli_usage_line(cli_cmd_what_if_syntax.usage);

@@ -77,6 +77,8 @@ static json_t *json_of_evidence(const struct cli_locating *self,
     set_count(object, "mutated", evidence->mutated, true);
     set_count(object, "mutated_exactly", evidence->mutated_exactly, true);
     set_count(object, "mutated_well", evidence->mutated_well, true);
+    set_count(object, "mutated_safely", evidence->mutated_safely, true);
+    set_count(object, "mutated_here", evidence->mutated_here, true);
     set_count(object, "implied", evidence->implied, true);
     return object;
 }

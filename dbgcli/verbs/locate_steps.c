@@ -26,8 +26,9 @@
 #define JUDGED_MAX (UINT64_C(8) << 20)
 /* Shares of the time that is left. */
 #define PRUNING_SHARE   0.25
-#define SWITCHING_SHARE 0.5
-#define MUTATING_SHARE  0.5
+#define SWITCHING_SHARE 0.25
+#define MUTATING_SHARE  0.6
+#define HOLDING_SHARE   0.5
 #define REPLACING_SHARE 0.6
 #define LEAST_SECONDS   0.2 /* for a step that takes longer to begin */
 
@@ -364,6 +365,20 @@ static int replace_values(struct cli_locating *self)
 
 /* ---- mutants ---- */
 
+/* What makes the failing run right should leave right what was right. */
+static int hold_mutants(struct cli_locating *self)
+{
+    const struct wetdbg_mutant_options how = {.budget_seconds =
+                                                  HOLDING_SHARE * cli_locating_seconds_left(self),
+                                              .interrupted = cli_interrupt_flag()};
+    struct wetdbg **wets = passing_wets(self);
+    int err = wetdbg_mutants_hold_against(self->session->wet, &self->mutants, wets,
+                                          self->passing_count, &how);
+
+    free(wets);
+    return cli_locating_miss_step(self, "mutants in passing runs", err);
+}
+
 static int try_mutants(struct cli_locating *self)
 {
     if (!self->trials)
@@ -381,6 +396,8 @@ static int try_mutants(struct cli_locating *self)
 
     if (!err)
         err = wetdbg_mutants_find(self->trials, &how, &self->mutants);
+    if (!err && self->passing_count)
+        err = hold_mutants(self);
     if (!err)
         err = wetdbg_locate_take_mutants(self->locate, &self->mutants);
     if (!err && self->mutants.is_interrupted)

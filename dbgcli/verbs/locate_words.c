@@ -41,11 +41,18 @@ static char *mutant_words(const struct cli_locating *self, const struct wetdbg_s
         [WETDBG_VERDICT_EXACT] = "the run is right",
     };
     const struct wetdbg_mutant *mutant = &suspect->evidence.mutant;
-    char *words = cli_mutant_words(
-        mutant, cli_source_text(self->session, suspect->file, suspect->line, suspect->pc));
-    char *text = cli_asprintf("with %s %s (%" PRIu64 " of %" PRIu64 " changes tried here do that)",
-                              words, repairs[mutant->verdict], count, total);
+    char *words =
+        cli_mutant_words(self->session->wet, mutant,
+                         cli_source_text(self->session, suspect->file, suspect->line, suspect->pc));
+    char *held = mutant->held
+                     ? cli_asprintf(", and %" PRIu32 " passing run%s stay%s right", mutant->held,
+                                    mutant->held == 1 ? "" : "s", mutant->held == 1 ? "s" : "")
+                     : cli_strdup("");
+    char *text =
+        cli_asprintf("with %s %s%s (%" PRIu64 " of %" PRIu64 " changes tried here do that)", words,
+                     repairs[mutant->verdict], held, count, total);
 
+    free(held);
     free(words);
     return text;
 }

@@ -4,10 +4,13 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/disassembly.h"
+#include "dbgcli/verbs/mutant_place.h"
 
 /* ---- comparisons ---- */
 
@@ -108,12 +111,26 @@ static bool is_call(const struct wetdbg_mutant *mutant)
            (mutant->code[at] == 0xff && (mutant->code[at + 1] >> 3 & 7) == 2);
 }
 
-char *cli_mutant_words(const struct wetdbg_mutant *mutant, const char *text)
+/* What is put in before the line. */
+static char *statement_words(struct wetdbg *wet, const struct wetdbg_mutant *mutant)
+{
+    char *place = cli_mutant_place(wet, mutant);
+    const char *name = place ? place : "a variable", *how = mutant->is > 0 ? "up" : "down";
+    char *words = mutant->mutation == WETDBG_MUTATION_ZERO
+                      ? cli_asprintf("%s set to 0 before it", name)
+                      : cli_asprintf("%s counted %s before it", name, how);
+    free(place);
+    return words;
+}
+
+char *cli_mutant_words(struct wetdbg *wet, const struct wetdbg_mutant *mutant, const char *text)
 {
     char *words = NULL;
     switch (mutant->mutation) {
     case WETDBG_MUTATION_COMPARISON:
         words = comparison_words(mutant, text);
+        if (!words && mutant->cave_size)
+            return cli_strdup("<= 0 in place of < 0");
         break;
     case WETDBG_MUTATION_ALWAYS:
     case WETDBG_MUTATION_NEVER:
@@ -123,6 +140,11 @@ char *cli_mutant_words(const struct wetdbg_mutant *mutant, const char *text)
                             mutant->was);
     case WETDBG_MUTATION_LEFT_OUT:
         return cli_strdup(is_call(mutant) ? "its call left out" : "what it stores left as it was");
+    case WETDBG_MUTATION_VALUE:
+        return cli_strdup(mutant->is > 0 ? "a value of it one more" : "a value of it one less");
+    case WETDBG_MUTATION_ZERO:
+    case WETDBG_MUTATION_COUNT:
+        return statement_words(wet, mutant);
     case WETDBG_MUTATION_OPERATOR:
     case WETDBG_MUTATION_EXTENSION:
     case WETDBG_MUTATION_VARIABLE:
@@ -132,9 +154,32 @@ char *cli_mutant_words(const struct wetdbg_mutant *mutant, const char *text)
     return words ? words : instruction_words(mutant);
 }
 
+/* Each byte as two digits; to be freed. */
+static char *hexadecimal(const uint8_t *bytes, size_t size)
+{
+    char *text = cli_realloc(NULL, 2 * size + 1, 1);
+    for (size_t i = 0; i < size; i++)
+        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    return text;
+}
+
+/* Code that takes more room than there was: the jump, and where it leads to. */
+static char *cave_command(const struct wetdbg_mutant *mutant)
+{
+    char *jump = hexadecimal(mutant->bytes, mutant->size);
+    char *code = hexadecimal(mutant->cave_bytes, mutant->cave_size);
+    char *command = cli_asprintf("what-if code:0x%" PRIx64 "=%s,0x%" PRIx64 "=%s@%" PRIu64,
+                                 mutant->pc, jump, mutant->cave, code, (uint64_t)mutant->time);
+    free(jump);
+    free(code);
+    return command;
+}
+
 char *cli_mutant_command(const struct wetdbg_mutant *mutant)
 {
     uint64_t value = 0;
+    if (mutant->cave_size)
+        return cave_command(mutant);
     memcpy(&value, mutant->bytes, mutant->size);
     return cli_asprintf("what-if *0x%" PRIx64 "+%u=%" PRIu64 "@%" PRIu64,
                         mutant->pc + mutant->offset, mutant->size, value, (uint64_t)mutant->time);

@@ -5,12 +5,13 @@
 
 #include <wetdbg/mutate.h>
 
-/* "<= in place of <", "the constant 8 in place of 7", "the call left out"; to be freed. `text` is
+/* "<= in place of <", "the constant 8 in place of 7", "its call left out", "total set to 0 before
+ * it"; to be freed. `text` is
  * that of the source line, or NULL: compilers turn comparisons round, so that only it tells which
  * way one was meant. */
-char *cli_mutant_words(const struct wetdbg_mutant *mutant, const char *text);
+char *cli_mutant_words(struct wetdbg *wet, const struct wetdbg_mutant *mutant, const char *text);
 
-/* "what-if *0x401136+1=126@12345"; to be freed. */
+/* "what-if *0x401136+1=126@12345", or with code: at two places; to be freed. */
 char *cli_mutant_command(const struct wetdbg_mutant *mutant);
 
 #endif

@@ -77,8 +77,10 @@ struct wetdbg_evidence {
     uint64_t replaced, repaired_exactly, repaired;
     struct wetdbg_replacement repair;
     /* Of mutants of its instructions: how many were tried, how many of them made the run right, how
-     * many at least less wrong; and the best of these. */
-    uint64_t mutated, mutated_exactly, mutated_well;
+     * many at least less wrong; and the best of these. Those that break a passing run do not
+     * count. Of the first ones: how many left some passing run right that executes them. Of all:
+     * how many changed what is wrong, and nothing before it. */
+    uint64_t mutated, mutated_exactly, mutated_well, mutated_safely, mutated_here;
     struct wetdbg_mutant mutant;
     /* Predicates' instances of the line on which something of the slice depends implicitly, and
      * whether one of them repairs the output. */
@@ -211,7 +213,7 @@ const char *wetdbg_feature_name(unsigned feature);
 void wetdbg_locate_features(const struct wetdbg_locate *locate,
                             const struct wetdbg_suspect *suspect, double *features);
 
-#define WETDBG_FEATURES_MAX 32
+#define WETDBG_FEATURES_MAX 40
 
 WETDBG_END
 

@@ -40,14 +40,33 @@ enum wetdbg_mutation {
     WETDBG_MUTATION_VARIABLE,   /* another variable of its function: displacements `was`, `is` */
     WETDBG_MUTATION_MEMBER,     /* what lies beside it in memory: displacements `was`, `is` */
     WETDBG_MUTATION_LEFT_OUT,   /* a store or a call is left out */
+    WETDBG_MUTATION_VALUE,      /* what is loaded, moved or stored is `is` more: 1 or -1 */
+    WETDBG_MUTATION_ZERO,       /* before it `place` is set to 0 */
+    WETDBG_MUTATION_COUNT,      /* before it `place` is counted up or down, by `is`: 1 or -1 */
 };
 
 /* "comparison", "always", "never", "constant", "operator", "extension", "variable", "member",
- * "left-out"; static. */
+ * "left-out", "value", "zero", "count"; static. */
 const char *wetdbg_mutation_name(enum wetdbg_mutation mutation);
+
+/* What a variable's location counts from. */
+enum wetdbg_base {
+    WETDBG_BASE_NONE,  /* it is an address */
+    WETDBG_BASE_STACK, /* the stack pointer at the instruction */
+    WETDBG_BASE_FRAME, /* rbp */
+};
+
+/* A variable, or a member of what it points to. */
+struct wetdbg_mutant_place {
+    enum wetdbg_base base;
+    int64_t location;
+    bool is_member;
+    int64_t offset; /* of the member */
+};
 
 #define WETDBG_MUTANT_BYTES_MAX 8
 #define WETDBG_MUTANT_CODE_MAX  15
+#define WETDBG_MUTANT_CAVE_MAX  96
 
 struct wetdbg_mutant {
     enum wetdbg_mutation mutation;
@@ -58,14 +77,24 @@ struct wetdbg_mutant {
     /* What of these bytes are others. */
     uint8_t offset, size;
     uint8_t bytes[WETDBG_MUTANT_BYTES_MAX];
+    /* What takes more room than the instruction has is `cave_size` bytes at `cave`, where the
+     * program has nothing, and `bytes` are a jump there, of which the last ones may lie in
+     * instructions behind this one. 0: it takes no more. */
+    uint64_t cave;
+    uint8_t cave_size;
+    uint8_t cave_bytes[WETDBG_MUTANT_CAVE_MAX];
     int64_t was, is;
-    uint32_t rank; /* as the caller gave it */
+    struct wetdbg_mutant_place place; /* of WETDBG_MUTATION_ZERO and _COUNT */
+    uint32_t rank;                    /* as the caller gave it */
     enum wetdbg_verdict verdict;
+    enum wetdbg_trial_effect effect;
+    /* Of runs that passed: in how many it was made, and how many of them ended otherwise then. */
+    uint32_t held, broken;
 };
 
 struct wetdbg_mutant_options {
     /* How soon an own instruction's mutants are tried: 0 first; UINT32_MAX: none of them is. Asked
-     * once for each that ran. */
+     * once for each that ran. Instructions of one line have one rank, which no other line has. */
     uint32_t (*rank)(void *arg, uint64_t pc);
     void *rank_arg;
     wetdbg_time until; /* instructions that ran first then or later are left alone; 0: none are */
@@ -96,6 +125,18 @@ void wetdbg_mutant_result_fini(struct wetdbg_mutant_result *result);
  */
 int wetdbg_mutants_find(struct wetdbg_trials *trials, const struct wetdbg_mutant_options *options,
                         struct wetdbg_mutant_result *result);
+
+/*
+ * Makes the mutants that make the failing run right, four of each rank, in runs of the same program
+ * that passed: what mends a program leaves alone what was right (validation by a test suite: C. Le
+ * Goues, T. Nguyen, S. Forrest, W. Weimer, GenProg, TSE 38(1), 2012, section 3.4). Sets `held` and
+ * `broken` of them. Runs that do not execute the instruction, or are unresolved, say nothing. Of
+ * the options budget_seconds and interrupted count. 0, -ENOMEM; errors of wetdbg_switcher_open() and
+ * wetdbg_switcher_run().
+ */
+int wetdbg_mutants_hold_against(struct wetdbg *wet, struct wetdbg_mutant_result *result,
+                                struct wetdbg *const *passing, size_t passing_count,
+                                const struct wetdbg_mutant_options *options);
 
 WETDBG_END
 

@@ -37,6 +37,13 @@ enum wetdbg_change_kind {
 };
 
 #define WETDBG_CHANGE_BYTES_MAX 4096
+#define WETDBG_CHANGE_MORE_MAX  128
+
+/* A second place, whose bytes change together with the first one's. */
+struct wetdbg_change_more {
+    uint64_t address, size; /* 0 bytes: there is none */
+    uint8_t bytes[WETDBG_CHANGE_MORE_MAX];
+};
 
 struct wetdbg_change {
     enum wetdbg_change_kind kind;
@@ -45,6 +52,7 @@ struct wetdbg_change {
      * of general register `reg` (as instructions number them), which get those of `value`. */
     uint64_t address, size;
     uint8_t bytes[WETDBG_CHANGE_BYTES_MAX];
+    struct wetdbg_change_more more; /* with memory */
     unsigned reg;
     uint64_t value, mask;
 };

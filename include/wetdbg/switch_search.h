@@ -50,8 +50,16 @@ struct wetdbg_trial {
 
 #define WETDBG_TRIAL_REASON_MAX 96
 
+/* Where the output of a run begins to be another one than that of the failing run. */
+enum wetdbg_trial_effect {
+    WETDBG_EFFECT_NONE,   /* nowhere, as far as it is known */
+    WETDBG_EFFECT_BEFORE, /* in what was right; or nobody says what is right */
+    WETDBG_EFFECT_HERE,   /* from the first wrong byte on, or later */
+};
+
 struct wetdbg_trial_answer {
     enum wetdbg_verdict verdict;
+    enum wetdbg_trial_effect effect;      /* of a run that was made: a journal does not keep it */
     char reason[WETDBG_TRIAL_REASON_MAX]; /* of WETDBG_VERDICT_UNRESOLVED: which limit or call */
 };
 

@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """test_mutants.py BUILD: mutants of a failing run.
 
-The oracle is the program itself: a copy of its file gets the mutant's bytes where the instruction lies, is run natively, and
+The oracle is the program itself: a copy of its file gets the mutant's bytes where the instruction lies, and where there is
+room for what is longer, is run natively, and
 has to be as right as the mutant's run was. objdump is the oracle of what a mutant is: the instructions before and behind
-stay where they were, and a comparison, a constant and a variable are the ones that were named. The number of jobs
-changes nothing, and a budget leaves a beginning."""
+stay where they were, and a comparison, a constant and a variable are the ones that were named; what is longer jumps to code that
+has the instruction in it and jumps back. The number of jobs
+changes nothing, and a budget leaves a beginning. Mutants that mend are held against a run that passes: natively they change
+what it puts out if and only if they are said to break it."""
 import os
 import random
 import re
@@ -43,26 +46,32 @@ class Failing:
         rows = run.objects()
         return rows[:-1], rows[-1]
 
+    def place(self, at):
+        """Where an address lies in the file: of the last page of a segment all of it is mapped."""
+        return next(at - address + offset for address, offset, size in self.segments if address <= at < -(-(address + size) // 4096) * 4096)
+
     def patched(self, mutant):
         """The program's file with the mutant's bytes."""
         path = self.bench.path("mutant")
         with open(self.program, "rb") as file:
             code = bytearray(file.read())
         if mutant:
-            at = mutant["pc"] + mutant["offset"]
-            place = next(at - address + offset for address, offset, size in self.segments if address <= at < address + size)
-            new = bytes.fromhex(mutant["bytes"])
-            self.bench.check(code[place - mutant["offset"]:].startswith(bytes.fromhex(mutant["code"])), f"{mutant}: other code")
-            code[place:place + len(new)] = new
+            place = self.place(mutant["pc"])
+            self.bench.check(code[place:].startswith(bytes.fromhex(mutant["code"])), f"{mutant}: other code")
+            new, cave = bytes.fromhex(mutant["bytes"]), bytes.fromhex(mutant["cave_bytes"])
+            code[place + mutant["offset"]:place + mutant["offset"] + len(new)] = new
+            if cave:
+                place = self.place(mutant["cave"])
+                self.bench.check(not any(code[place:place + len(cave)]), f"{mutant}: its cave is used")
+                code[place:place + len(cave)] = cave
         with open(path, "wb") as file:
             file.write(code)
         os.chmod(path, 0o755)
         return path
 
-    def natively(self, mutant):
+    def natively(self, mutant, stdin=None):
         """(status, output), None for a run that does not end."""
-        stdin = self.fault.stdin or os.devnull
-        with open(stdin) as given:
+        with open(stdin or self.fault.stdin or os.devnull) as given:
             try:
                 run = subprocess.run([self.patched(mutant) if mutant else self.program, *self.fault.arguments], stdin=given,
                                      stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=SECONDS)
@@ -120,7 +129,8 @@ def instruction(code, at):
 
 def check_texts(bench, failing, mutants):
     instruction.path = bench.path("code")
-    for mutant in random.Random(1).sample(mutants, min(60, len(mutants))):
+    same_place = [mutant for mutant in mutants if not mutant["cave"]]
+    for mutant in random.Random(1).sample(same_place, min(60, len(same_place))):
         was = bytes.fromhex(mutant["code"])
         new = bytes.fromhex(mutant["bytes"])
         made = was[:mutant["offset"]] + new + was[mutant["offset"] + len(new):]
@@ -133,11 +143,47 @@ def check_texts(bench, failing, mutants):
             bench.check(len(after) == 1 and sum(one != other for one, other in words) == 1, f"{mutant}: {before} {after}")
 
 
+def check_caves(bench, failing, mutants):
+    """Of each kind some."""
+    longer = [mutant for mutant in mutants if mutant["cave"]]
+    bench.check({mutant["mutation"] for mutant in longer} >= {"value", "zero", "count"}, f"{failing.fault.program}: kinds")
+    for mutant in random.Random(2).sample(longer, min(40, len(longer))):
+        jump = instruction(bytes.fromhex(mutant["bytes"]), mutant["pc"])[0]
+        inside = instruction(bytes.fromhex(mutant["cave_bytes"]), mutant["cave"])[0]
+        plain = instruction(bytes.fromhex(mutant["code"]), mutant["pc"])[0]
+        back = re.fullmatch(r"jmp    (0x[0-9a-f]+)", inside[-1])
+        bench.check(jump == [f"jmp    {mutant['cave']:#x}"], f"{mutant}: {jump}")
+        bench.check(back and mutant["pc"] + 5 <= int(back[1], 16) < mutant["pc"] + 5 + 15 and not any("bad" in text for text in inside),
+                    f"{mutant}: {inside}")
+        if "rip" not in plain[0] and not plain[0].startswith(("j", "call")):
+            bench.check(plain[0] in inside, f"{mutant}: {plain} is not in {inside}")
+
+
 def check_lines(bench, failing, mutants):
     """The fault's line is among those that some mutant mends."""
     lines = {mutant["line"] for mutant in mutants if mutant["verdict"] == "exact"}
     bench.check(failing.fault.line in lines and len(lines) <= MENDED[failing.fault.program],
                 f"{failing.fault.program}: the fault is in line {failing.fault.line}, mended are {sorted(lines)}")
+
+
+def check_held(bench, failing):
+    """Against a run of the faulty program that puts out what is right."""
+    stdin = bench.path("passing.txt")
+    with open(stdin, "w") as file:
+        file.write("lines\n\nwhich nothing\n\nabcdefghijklmnopqrstuvwx\n\nis longer than\n")
+    right = bench.run(f"{failing.program}_fixed", *failing.fault.arguments, stdin=stdin).out
+    before = failing.natively(None, stdin)
+    bench.check(before == (0, right), f"{failing.fault.program}: the passing run fails: {before}")
+    trace = bench.record("passing", failing.program, *failing.fault.arguments, stdin=stdin)
+    bench.check(bench.wet("replay", trace, "--batch", "-e", "info threads").status == 0, "passing: replay")
+    mutants, _ = failing.ask("--jobs", "2", "--pass", f"{trace}/wetdbg.wet")
+    held = [mutant for mutant in mutants if mutant["held"]]
+    for mutant in held:
+        natively = failing.natively(mutant, stdin)
+        bench.check(mutant["held"] == 1 and (natively != before) == bool(mutant["broken"]), f"{mutant}: natively {natively}")
+    bench.check(any(mutant["broken"] for mutant in held), f"{failing.fault.program}: none breaks what passes")
+    bench.check(any(mutant["line"] == failing.fault.line and not mutant["broken"] for mutant in held),
+                f"{failing.fault.program}: the fault's own line breaks what passes")
 
 
 def check_same(bench, failing, mutants, end):
@@ -157,7 +203,10 @@ def test(bench, _):
         check_natively(bench, failing, mutants)
         if name == "fault_heapsort":
             check_texts(bench, failing, mutants)
+            check_caves(bench, failing, mutants)
             check_same(bench, failing, mutants, end)
+        if name == "fault_textwrap":
+            check_held(bench, failing)
 
 
 e2e.main(test)
