@@ -7,7 +7,8 @@
 #include "common/clock.h"
 #include <wetdbg/errors.h>
 
-#define BATCH_FIRST 16u
+#define BATCH_PROBE 4u /* the first batch: runs may take seconds each */
+#define BATCH_FIRST 64u
 #define BATCH_MAX   4096u
 #define QUICK_S     0.3 /* seconds: the next batch may be larger */
 #define SLOW_S      1.0 /* it is smaller */
@@ -58,10 +59,20 @@ static bool is_over(struct psw_batches *all)
            (all->deadline > 0 && wd_seconds() >= all->deadline);
 }
 
+/* Each batch passes the run anew, so that small ones are for runs that are slow. */
+static size_t size_next(size_t size, double seconds)
+{
+    if (seconds < QUICK_S && size < BATCH_MAX)
+        return size < BATCH_FIRST ? BATCH_FIRST : size * 4;
+    if (size < BATCH_FIRST)
+        return seconds < SLOW_S ? size * 4 : size;
+    return seconds > SLOW_S && size > BATCH_FIRST ? size / 2 : size;
+}
+
 static int batches_run(struct batch *batch)
 {
     struct psw_batches *all = batch->all;
-    size_t size = BATCH_FIRST;
+    size_t size = BATCH_PROBE;
     int err = 0;
     while (all->tried < all->count && !err && !is_over(all)) {
         double began = wd_seconds();
@@ -70,10 +81,7 @@ static int batches_run(struct batch *batch)
             count = all->budget_trials - all->tried;
         err = batch_run(batch, all->tried, count);
         double seconds = wd_seconds() - began;
-        if (seconds < QUICK_S && size < BATCH_MAX)
-            size *= 4;
-        else if (seconds > SLOW_S && size > BATCH_FIRST)
-            size /= 2;
+        size = size_next(size, seconds);
         if (!err)
             all->tried += count;
         if (!err && all->progress)

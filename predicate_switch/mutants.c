@@ -11,8 +11,7 @@
 #include "predicate_switch/caves.h"
 #include "predicate_switch/insertions.h"
 #include "predicate_switch/mutations.h"
-#include "wet/intervals.h"
-#include <wetdbg/caller.h>
+#include "predicate_switch/ran_code.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/model.h>
 #include <wetdbg/mutate.h>
@@ -41,17 +40,6 @@ const char *wetdbg_mutation_name(enum wetdbg_mutation mutation)
     return mutation < sizeof(names) / sizeof(*names) ? names[mutation] : "?";
 }
 
-/* ---- what ran ---- */
-
-/* An own instruction; `code` is the wet's. */
-struct ran {
-    uint64_t pc;
-    wetdbg_time time; /* of its first execution */
-    const uint8_t *code;
-    uint8_t length;
-    bool begins; /* a node: something leads to it */
-};
-
 struct listed {
     struct wetdbg_mutant mutant;
     unsigned round;
@@ -68,9 +56,8 @@ struct mutating {
     struct wetdbg_trials *trials;
     const struct wetdbg_mutant_options *options;
     struct wetdbg_mutant_result *result;
-    wetdbg_time *first; /* by node: its first execution; 0: it has none, or is not own */
-    struct ran *ran;
-    size_t ran_count, ran_capacity;
+    struct psw_ran *ran;
+    size_t ran_count;
     struct psw_variable *variables; /* of one function */
     size_t variable_count, variable_capacity;
     struct psw_caves *caves;
@@ -86,111 +73,6 @@ static bool is_interrupted(const struct mutating *work)
     return work->options->interrupted && *work->options->interrupted;
 }
 
-static bool is_own(const struct mutating *work, const struct wet_node *node)
-{
-    return node && node->executions && wetdbg_is_own(work->wet, node->pc);
-}
-
-/* Whether an interval executes a node that has not been met. Runs nothing. */
-static bool has_new(const struct mutating *work, const uint32_t *own, size_t own_count, uint64_t k)
-{
-    for (size_t i = 0; i < own_count; i++)
-        if (!work->first[own[i]] && wet_node_executions_in(work->wet, own[i], k))
-            return true;
-    return false;
-}
-
-static int interval_look(struct mutating *work, const bool *are_own, uint64_t k)
-{
-    const struct wet_interval *interval;
-    int err = wet_interval_get(work->wet, k, &interval);
-    if (err)
-        return err;
-    for (size_t i = 0; i < interval->exec_count; i++) {
-        const struct wet_exec *exec = &interval->execs[i];
-        if (are_own[exec->node] && !work->first[exec->node])
-            work->first[exec->node] = interval->first_time + exec->time_off;
-    }
-    wet_interval_put(work->wet, interval);
-    return 0;
-}
-
-static int firsts_find(struct mutating *work, const bool *are_own, const uint32_t *own,
-                       size_t own_count)
-{
-    uint64_t intervals = wetdbg_get_info(work->wet)->intervals;
-    int err = 0;
-    for (uint64_t k = 0; k < intervals && !err; k++) {
-        if (is_interrupted(work))
-            err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
-        else if (has_new(work, own, own_count, k))
-            err = interval_look(work, are_own, k);
-    }
-    return err;
-}
-
-static int node_take(struct mutating *work, const struct wet_node *node)
-{
-    if (wd_grow(work->ran, work->ran_capacity, work->ran_count + node->statement_count))
-        return -ENOMEM;
-    for (uint32_t i = 0; i < node->statement_count; i++) {
-        const struct wet_statement *statement = &node->statements[i];
-        work->ran[work->ran_count++] = (struct ran){.pc = statement->pc,
-                                                    .time = work->first[node->id] + i,
-                                                    .code = node->code + statement->byte_off,
-                                                    .length = (uint8_t)statement->info->length,
-                                                    .begins = i == 0};
-    }
-    return 0;
-}
-
-static int by_pc(const void *left, const void *right)
-{
-    const struct ran *a = left, *b = right;
-    if (a->pc != b->pc)
-        return a->pc < b->pc ? -1 : 1;
-    return a->time < b->time ? -1 : a->time > b->time;
-}
-
-/* An instruction may be in several nodes: its first one counts. */
-static void ran_join(struct mutating *work)
-{
-    size_t kept = 0;
-    if (work->ran_count)
-        qsort(work->ran, work->ran_count, sizeof(*work->ran), by_pc);
-    for (size_t i = 0; i < work->ran_count; i++)
-        if (!kept || work->ran[kept - 1].pc != work->ran[i].pc)
-            work->ran[kept++] = work->ran[i];
-        else
-            work->ran[kept - 1].begins |= work->ran[i].begins;
-    work->ran_count = kept;
-}
-
-static int ran_find(struct mutating *work)
-{
-    uint32_t limit = wet_node_limit(work->wet);
-    bool *are_own = calloc(limit + 1, sizeof(*are_own));
-    uint32_t *own = calloc(limit + 1, sizeof(*own));
-    size_t count = 0;
-    work->first = calloc(limit + 1, sizeof(*work->first));
-    int err = are_own && own && work->first ? 0 : -ENOMEM;
-    for (uint32_t id = 0; id < limit && !err; id++)
-        if (is_own(work, wet_get_node(work->wet, id))) {
-            are_own[id] = true;
-            own[count++] = id;
-        }
-    if (!err)
-        err = firsts_find(work, are_own, own, count);
-    for (size_t i = 0; i < count && !err; i++)
-        if (work->first[own[i]])
-            err = node_take(work, wet_get_node(work->wet, own[i]));
-    free(are_own);
-    free(own);
-    if (!err)
-        ran_join(work);
-    return err;
-}
-
 /* ---- what to try ---- */
 
 /* A line that is suspected more has its unlikely mutants tried before another one's likely ones:
@@ -202,8 +84,8 @@ static uint64_t turn_of(uint32_t rank, unsigned round)
 }
 
 /* A mutant of an instruction, for the caller to fill. NULL: there are too many. */
-static struct wetdbg_mutant *list_add(struct mutating *work, const struct ran *ran, uint32_t rank,
-                                      unsigned round)
+static struct wetdbg_mutant *list_add(struct mutating *work, const struct psw_ran *ran,
+                                      uint32_t rank, unsigned round)
 {
     if (work->count >= LISTED_MAX || wd_grow(work->list, work->capacity, work->count + 1))
         return NULL;
@@ -215,7 +97,7 @@ static struct wetdbg_mutant *list_add(struct mutating *work, const struct ran *r
     return &item->mutant;
 }
 
-static void mutations_list(struct mutating *work, const struct ran *ran, uint32_t rank)
+static void mutations_list(struct mutating *work, const struct psw_ran *ran, uint32_t rank)
 {
     struct psw_mutation found[PSW_MUTATIONS_MAX];
     unsigned count = psw_mutations_of(ran->code, ran->length, ran->pc, work->variables,
@@ -235,7 +117,7 @@ static void mutations_list(struct mutating *work, const struct ran *ran, uint32_
 
 /* ---- what is put in ---- */
 
-static void insertion_list(struct mutating *work, const struct ran *ran, uint32_t rank,
+static void insertion_list(struct mutating *work, const struct psw_ran *ran, uint32_t rank,
                            uint64_t cave, const struct psw_insertion *insertion)
 {
     struct psw_cave_code code;
@@ -256,7 +138,7 @@ static void insertion_list(struct mutating *work, const struct ran *ran, uint32_
     memcpy(made->cave_bytes, code.bytes, sizeof(code.bytes));
 }
 
-static void values_list(struct mutating *work, const struct ran *ran, uint32_t rank)
+static void values_list(struct mutating *work, const struct psw_ran *ran, uint32_t rank)
 {
     struct psw_insertion found[PSW_OF_VALUE_MAX];
     unsigned count = psw_insertions_of_value(ran->code, ran->length, found);
@@ -266,7 +148,7 @@ static void values_list(struct mutating *work, const struct ran *ran, uint32_t r
 }
 
 static void statements_list(struct mutating *work, const struct psw_places *places,
-                            const struct ran *ran, uint32_t rank)
+                            const struct psw_ran *ran, uint32_t rank)
 {
     struct psw_insertion found[PSW_OF_PLACE_MAX];
     uint64_t cave = places->count ? psw_caves_at(work->caves, ran->pc) : 0;
@@ -277,11 +159,12 @@ static void statements_list(struct mutating *work, const struct psw_places *plac
     }
 }
 
-/* Whether a line begins with an instruction: the one before it is of another one, or did not run. */
+/* Whether a line begins with an instruction: what is before it is of another one, or did not
+ * run. */
 static bool begins_line(const struct mutating *work, size_t from, size_t i)
 {
     struct wetdbg_model *model = wetdbg_get_model(work->wet);
-    const struct ran *ran = &work->ran[i], *before = i > from ? ran - 1 : NULL;
+    const struct psw_ran *ran = &work->ran[i], *before = i > from ? ran - 1 : NULL;
     struct wetdbg_line line, other;
     if (!before || before->pc + before->length != ran->pc)
         return true;
@@ -331,7 +214,7 @@ static void instruction_list(struct mutating *work, const struct psw_places *pla
                              size_t i, bool is_in_function)
 {
     const struct wetdbg_mutant_options *options = work->options;
-    const struct ran *ran = &work->ran[i];
+    const struct psw_ran *ran = &work->ran[i];
     uint32_t rank = options->rank ? options->rank(options->rank_arg, ran->pc) : 0;
     if (rank == UINT32_MAX || (options->until && ran->time >= options->until))
         return;
@@ -503,6 +386,7 @@ static int runs_make(struct mutating *work)
 
 /* ---- answers ---- */
 
+/* Of a line what changes its own code comes before what puts some in. */
 static int by_worth(const void *left, const void *right)
 {
     const struct wetdbg_mutant *a = left, *b = right;
@@ -510,6 +394,8 @@ static int by_worth(const void *left, const void *right)
         return a->verdict > b->verdict ? -1 : 1;
     if (a->rank != b->rank)
         return a->rank < b->rank ? -1 : 1;
+    if ((a->cave_size > 0) != (b->cave_size > 0))
+        return a->cave_size ? 1 : -1;
     if (a->pc != b->pc)
         return a->pc < b->pc ? -1 : 1;
     if (a->mutation != b->mutation)
@@ -533,7 +419,7 @@ int wetdbg_mutants_find(struct wetdbg_trials *trials, const struct wetdbg_mutant
                             .result = result,
                             .began = wd_seconds()};
     *result = (struct wetdbg_mutant_result){0};
-    int err = ran_find(&work);
+    int err = psw_ran_find(work.wet, options->interrupted, &work.ran, &work.ran_count);
     if (!err && work.ran_count)
         err = psw_caves_open(work.wet, wetdbg_get_info(work.wet)->last_time, &work.caves);
     if (!err)
@@ -547,7 +433,6 @@ int wetdbg_mutants_find(struct wetdbg_trials *trials, const struct wetdbg_mutant
     if (result->count)
         qsort(result->items, result->count, sizeof(*result->items), by_worth);
     result->seconds = wd_seconds() - work.began;
-    free(work.first);
     free(work.ran);
     free(work.variables);
     psw_caves_close(work.caves);

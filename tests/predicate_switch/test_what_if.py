@@ -2,6 +2,7 @@
 """what-if at the prompt: conditions that go the other way, values that are others; and what a program does
 that was told to do harm: none of it happens."""
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -53,6 +54,21 @@ def check_switches(bench, trace):
     run = bench.wet("replay", trace, "--batch", "-e", f"what-if {turn}#3 switch --output 7")
     bench.check(run.status == 0 and run.out.endswith("\nnothing is put out to descriptor 7\n"), "no output", run)
     check(bench, trace, f"what-if {turn}", schema="wetdbg.error/1")
+
+
+def check_code(bench, trace):
+    """Other code is other memory, at one place or two."""
+    turn = MARKS["TURN"]
+    run = bench.wet("replay", trace, "--batch", "--json", "-e", f"goto {turn}#1", "-e", "print $pc")
+    pc = int(re.search(r"0x[0-9a-f]+", run.objects()[-1]["value"])[0], 16)
+    memory = ask(bench, trace, f"what-if *{pc:#x}+2=0xfeeb@{turn}#1")
+    for command in (f"code:{pc:#x}=ebfe@{turn}#1", f"code:{pc:#x}=eb,{pc + 1:#x}=FE@{turn}#1", f"code:{pc:#x}=ebfe @{turn}#1"):
+        answer = ask(bench, trace, f"what-if {command}")
+        bench.check({**answer, "change": ""} == {**memory, "change": ""}, f"{command}: {answer}, and as memory {memory}")
+    bench.check(memory.get("end") == "limit", f"a jump to itself: {memory}")
+    for wrong, why in (("code:x=90", "'x=90' is no ADDRESS=BYTES"), ("code:0x1=9", "'9' is not 1 to 4096 bytes of two hexadecimal digits"),
+                       ("code:0x1=90,0x2=90,0x3=90", "code is changed at two places at most"), ("code:0x1=", "'' is not 1 to 4096 bytes of two hexadecimal digits")):
+        check(bench, trace, f"what-if {wrong}", schema="wetdbg.error/1", message=f"what-if: {why}")
 
 
 # What is ordered, and how the run may end: exit statuses of the guest, where the model has an answer.
@@ -170,6 +186,7 @@ def test(bench, _):
         file.write("as it was\n")
     trace = bench.record("turncoat", f"{bench.build}/tests/predicate_switch/switch_turncoat", "kept")
     check_switches(bench, trace)
+    check_code(bench, trace)
     check_kept(bench, trace)
     check_kept_threads(bench)
     check_killed(bench)
