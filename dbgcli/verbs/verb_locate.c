@@ -53,10 +53,10 @@ const struct cli_syntax cli_locate_syntax = {
     .ends_at_operand = true,
     .details =
         "Records a program that fails, finds what is wrong, and asks what led there: the slice,\n"
-        "what passing runs did otherwise, what came out right, and which decision, made the\n"
-        "other way, repairs it. It prints the lines to suspect, with the reasons and the\n"
-        "commands that show them. The cheapest questions come first; Ctrl-C leaves the best\n"
-        "answer so far.\n"
+        "what passing runs did otherwise, what came out right, which decision, made the\n"
+        "other way, repairs it, and which other code would (and leaves passing runs as they are).\n"
+        "It prints the lines to suspect, with the reasons and the commands that show them. The\n"
+        "cheapest questions come first; Ctrl-C leaves the best answer so far.\n"
         "What is wrong is found: a crash, a sanitizer's report, a failed assertion, the first\n"
         "wrong byte, the exit status, output that is missing, or where a run was that somebody\n"
         "ended from outside.\n"
