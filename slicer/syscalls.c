@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
+#include "recorder/event/buffered.h"
 #include "recorder/insn/insn.h"
 
 const uint8_t slc_syscall_reg[SLC_SYSCALL_ARGS] = {EVQ_RDI, EVQ_RSI, EVQ_RDX,
@@ -416,6 +417,9 @@ static const struct slc_syscall table[] = {
 
 const struct slc_syscall *slc_syscall_find(int32_t number)
 {
+    static const struct slc_syscall of_rr = {.name = "(rr)"};
+    if (number >= EVQ_CALL_OF_RR && number <= EVQ_CALL_DISARMED)
+        return &of_rr; /* nothing that a program could see */
     if (number < 0 || (size_t)number >= sizeof(table) / sizeof(table[0]))
         return NULL;
     return table[number].name ? &table[number] : NULL;

@@ -21,6 +21,7 @@ static const struct cli_option options[] = {
     {"until-fail", 0, "N", "up to N runs, until one fails; only its recording is kept"},
     {"ticks", 0, "KIND", "auto, hardware or software: how rr counts progress"},
     {"keep-input", 0, "SIZE", "of standard input keep what the program leaves: 64M, 0: nothing"},
+    {"syscallbuf", 0, NULL, "let rr buffer system calls: faster where there are many"},
     {"check", 0, NULL, "record nothing; say what this machine can do"},
     {"json", 0, NULL, "with --check: one JSON object"},
     {0},
@@ -28,7 +29,8 @@ static const struct cli_option options[] = {
 
 const struct cli_syntax cli_record_syntax = {
     .usage = "[-o DIR] [--wait] [--chaos] [--until-fail=N] [--ticks=KIND]\n"
-             "                     [--keep-input=SIZE] [--check [--json]] [--] PROGRAM [ARG]...",
+             "                     [--keep-input=SIZE] [--syscallbuf] [--check [--json]] [--] "
+             "PROGRAM [ARG]...",
     .options = options,
     .operands_max = CLI_OPERANDS_ANY,
     .ends_at_operand = true,
@@ -150,6 +152,7 @@ int cli_record_run(struct cli_app *app, const struct cli_args *args)
         .out_dir = cli_args_value(args, "output"),
         .wait_all = cli_args_has(args, "wait"),
         .chaos = cli_args_has(args, "chaos"),
+        .buffers_calls = cli_args_has(args, "syscallbuf"),
     };
     struct wetdbg_record_outcome outcome;
     int err = ticks_from(args, &how.ticks);

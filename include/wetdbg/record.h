@@ -34,6 +34,9 @@ struct wetdbg_record_options {
     bool quiet;    /* no line on stderr about software ticks, or input that was not kept */
     bool wait_all; /* until no process is left; else rr kills those that outlive the program */
     bool chaos;    /* rr draws lots about which thread runs and for how long */
+    /* rr makes most system calls by a library in the program and buffers their results, which is
+     * faster; the library's own instructions are part of the recording then. */
+    bool buffers_calls;
     char *const *environment; /* of the program; NULL: ours */
     /* How many bytes to keep of what standard input, a regular file or a pipe, still holds when the
      * program has ended: for runs that go on differently. A pipe's are read, if nobody else can

@@ -62,6 +62,8 @@ struct wetdbg_info {
     uint64_t node_executions;
     uint64_t loads, stores; /* memory operands read, written (a rep instruction's range: one) */
     uint64_t syscalls;
+    /* rr's preload library made many of them: its instructions are part of the run. */
+    bool is_buffered;
     uint64_t events;             /* recorded events taken; all that have registers were compared */
     uint64_t intervals;          /* how many; numbered from 0 */
     uint64_t wet_bytes;          /* of the whole file */

@@ -19,6 +19,7 @@
 #include "recorder/agent/settled.h"
 #include "recorder/agent/sys.h"
 #include "recorder/agent/xsave.h"
+#include "recorder/event/buffered.h"
 #include "recorder/event/ops.h"
 
 #define CODE_ARCH_SET_FS  0x1002
@@ -124,7 +125,9 @@ static void x87_forget(struct agt_ctx *ctx, const struct evq_entry *entry)
     static uint8_t image[AGT_XS_AVX_OFF] __attribute__((aligned(64)));
     bool was_stopped = entry->kind == EVQ_SYSCALL_ENTER || entry->kind == EVQ_TRAP ||
                        entry->kind == EVQ_FAULT || entry->kind == EVQ_PLACE;
-    if (!was_stopped || !ctx->x87_rules || !(ctx->x87.ip | ctx->x87.dp))
+    /* of a buffered call the recorder knew nothing */
+    if (!was_stopped || entry->flags & EVQ_FLAG_BUFFERED || !ctx->x87_rules ||
+        !(ctx->x87.ip | ctx->x87.dp))
         return;
     __asm__ volatile("xsave64 (%0)" : : "r"(image), "a"(AGT_XS_X87), "d"(0) : "memory");
     agt_x87_forget(image, &ctx->x87, ctx->x87_rules);
@@ -408,6 +411,10 @@ static void ops_apply(struct agt *agt, const struct evq_entry *entry)
             break;
         case EVQ_OP_PLACE: /* done when the entry is taken */
             break;
+        case EVQ_OP_DISCARD:
+            if (op->range.size) /* else a hint by madvise, in a buffered call */
+                agt_memory_op(agt, op);
+            break;
         default:
             agt_memory_op(agt, op);
         }
@@ -443,6 +450,93 @@ static void entry_take(struct agt *agt, const struct evq_entry *entry)
     agt->ctx->seq++;
 }
 
+/* Makes the registers what rr makes them at the entry of a system call. */
+static void call_enter(struct agt_ctx *ctx)
+{
+    struct evq_regs here, regs;
+    regs_store(ctx, &here);
+    evq_regs_enter(&regs, &here);
+    regs_load(ctx, &regs);
+}
+
+/* ---- calls by rr's preload library (recorder/event/buffered.h) ---- */
+
+/* The registers of the running task where its latest buffered call was made. */
+static struct evq_regs the_buffered_call;
+
+/* A discard of what only the recording's model of mappings knows, the feed would have refused. */
+static void discard_check(struct agt *agt, const struct evq_op *op)
+{
+    uint64_t heap = op->map.name, end = op->range.start + op->range.size;
+    for (size_t i = agt_views_find(&agt->views, op->range.start);
+         i < agt->views.count && agt->views.list[i].start < end; i++) {
+        const struct agt_view *view = &agt->views.list[i];
+        if (view->file != EVQ_FILE_NONE || (view->name != EVQ_NAME_NONE && view->name != heap))
+            agt_stop(agt, AGT_REQ_UNSUPPORTED, AGT_UNS_DISCARD, agt->ctx->rip, op->range.start, 0);
+    }
+}
+
+static void buffered_exit_fill(struct agt *agt, const struct evq_entry *entry)
+{
+    if (entry->kind != EVQ_SYSCALL_EXIT || !evq_is_open(entry))
+        return;
+    evq_fill_exit((struct evq_entry *)entry, &the_buffered_call);
+    for (const struct evq_op *op = NULL; (op = evq_op_next(entry, op));)
+        if (op->op == EVQ_OP_DISCARD)
+            discard_check(agt, op);
+}
+
+/* Whether the library makes a call for itself, of which there is no record: it counts on 0. */
+static bool is_unrecorded(struct agt *agt)
+{
+    const struct agt_ctx *ctx = agt->ctx;
+    const uint64_t enable = 0x2400, disable = 0x2401; /* perf events: ioctl */
+    if (ctx->rip != evq_stub_rip(EVQ_STUB_PRIVILEGED_RECORDING))
+        return false;
+    const struct evq_entry *entry = entry_next(agt);
+    bool is_armed =
+        ctx->gpr[RAX] == SYS_ioctl && (ctx->gpr[RSI] == enable || ctx->gpr[RSI] == disable);
+    if (!entry || entry->kind != EVQ_SYSCALL_ENTER || !(entry->flags & EVQ_FLAG_BUFFERED))
+        return true;
+    if (entry->number == EVQ_CALL_DISARMED)
+        return !is_armed || ctx->gpr[RSI] != disable;
+    return is_armed || (uint64_t)entry->number != ctx->gpr[RAX];
+}
+
+static void unrecorded_answer(struct agt_ctx *ctx)
+{
+    ctx->gpr[RAX] = 0;
+    ctx->gpr[RCX] = ctx->rip;
+    ctx->gpr[R11] = ctx->rflags;
+}
+
+/* How many bytes of records the library's buffer has: the entry's record is the next. */
+static bool is_next_record(struct agt *agt, const struct evq_entry *entry)
+{
+    uint32_t bytes = 0;
+    if (!entry->address)
+        return true;
+    return agt_memory_read(agt, &bytes, entry->address, sizeof(bytes)) == sizeof(bytes) &&
+           bytes == (uint64_t)entry->code;
+}
+
+static void buffered_enter(struct agt *agt, const struct evq_entry *entry)
+{
+    struct agt_ctx *ctx = agt->ctx;
+    regs_store(ctx, &the_buffered_call);
+    if (!evq_is_untraced(ctx->rip) || !is_next_record(agt, entry))
+        agt_stop(agt, AGT_REQ_DIVERGED, AGT_DIV_BUFFER, ctx->gpr[RAX], (uint64_t)entry->number,
+                 ctx->rip);
+    bool is_open = evq_is_open(entry);
+    if (is_open)
+        evq_fill_enter((struct evq_entry *)entry, &the_buffered_call);
+    call_enter(ctx);
+    entry_take(agt, entry);
+    if (is_open)
+        sys_copy(log_add(agt, 3, sizeof(the_buffered_call)) + 1, &the_buffered_call,
+                 sizeof(the_buffered_call));
+}
+
 /* Applies everything that needs no running, and makes the next runner's registers current. */
 static void entries_settle(struct agt *agt)
 {
@@ -451,6 +545,7 @@ static void entries_settle(struct agt *agt)
         if (!entry)
             return;
         task_switch(agt, entry->task);
+        buffered_exit_fill(agt, entry);
         switch (entry->kind) {
         case EVQ_OPS:
         case EVQ_SYSCALL_EXIT:
@@ -493,13 +588,16 @@ static const struct evq_entry *entry_expect(struct agt *agt, uint32_t kind, uint
 
 static void on_syscall(struct agt *agt)
 {
-    struct agt_ctx *ctx = agt->ctx;
+    if (is_unrecorded(agt)) {
+        unrecorded_answer(agt->ctx);
+        return;
+    }
     const struct evq_entry *entry = entry_expect(agt, EVQ_SYSCALL_ENTER, AGT_EXIT_SYSCALL);
-    tasks_of(ctx)[ctx->task].regs.r[EVQ_ORIG_RAX] = ctx->gpr[RAX];
-    ctx->gpr[RAX] = (uint64_t)-38;
-    ctx->gpr[RCX] = UINT64_MAX;
-    ctx->gpr[R11] = 0x246;
-    ctx->rflags = 0x246;
+    if (entry->flags & EVQ_FLAG_BUFFERED) {
+        buffered_enter(agt, entry);
+        return;
+    }
+    call_enter(agt->ctx);
     entry_take(agt, entry);
 }
 

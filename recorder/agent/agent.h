@@ -246,13 +246,15 @@ enum agt_divergence {
     AGT_DIV_INTERNAL,     /* args: host rip, address: the agent itself faulted */
     AGT_DIV_TICKS,        /* args: recorded, replayed */
     AGT_DIV_PLACE,        /* args: enum agt_exit seen (0: searched long enough), rip */
+    AGT_DIV_BUFFER,       /* args: number of the call, of the next record, rip */
     AGT_DIV_TABLE,        /* the hash of fragments has no free place: the program wrote to it */
 };
 
 enum agt_unsupported {
     AGT_UNS_INSTRUCTION = 1,
-    AGT_UNS_CPUID,  /* args[2], args[3]: leaf and subleaf */
-    AGT_UNS_XGETBV, /* args[2]: which register */
+    AGT_UNS_CPUID,   /* args[2], args[3]: leaf and subleaf */
+    AGT_UNS_XGETBV,  /* args[2]: which register */
+    AGT_UNS_DISCARD, /* args[2]: where; madvise in a buffered call */
 };
 
 enum agt_command {
@@ -310,7 +312,9 @@ struct agt_task {
 
 struct agt_log_record {
     uint32_t bytes; /* multiple of 8 */
-    uint32_t kind;  /* 1: entry taken, 2: captured bytes follow (address, count, tag first) */
+    /* 1: entry taken, 2: captured bytes follow (address, count, tag first), 3: the registers at a
+     * buffered call follow */
+    uint32_t kind;
     uint64_t seq;   /* number of the entry, from 0 */
     uint64_t time;  /* instructions executed before it was taken */
     uint64_t ring;  /* collecting: ring offset at that moment */

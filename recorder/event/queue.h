@@ -109,6 +109,18 @@ enum {
     EVQ_FLAG_SIGINFO = 2, /* EVQ_FAULT: code and address are to be compared */
     EVQ_FLAG_FATAL = 4,   /* EVQ_OPS after a signal: its default action ends the process */
     EVQ_FLAG_TICKS = 8,   /* `ticks` is to be compared too */
+    /* A call that rr's preload library made by itself, and of which the recording has its record
+     * in the library's buffer: recorder/event/buffered.h. */
+    EVQ_FLAG_BUFFERED = 16,
+};
+
+/* Numbers of what is no system call of the program's but is taken like one: rr's own calls
+ * (EVQ_CALL_OF_RR and up), and what rr did where the program entered one. */
+enum {
+    EVQ_CALL_OF_RR = 1000,    /* the first of them */
+    EVQ_CALL_PATCHED = 1100,  /* rr put other code in the syscall instruction's place */
+    EVQ_CALL_DISARMED = 1101, /* the library's ioctl behind a call that blocked: rr looked at the
+                               * buffer there */
 };
 
 struct evq_entry {

@@ -106,6 +106,7 @@ static int scan(struct rep_feed *feed)
     settle_fatal_signal(&feed->info);
     feed->has_ticks = feed->has_ticks && feed->saw_ticks;
     feed->info.has_ticks = feed->has_ticks;
+    feed->info.is_buffered = feed->is_buffered;
     feed->is_scanning = false;
     return 0;
 }
@@ -201,6 +202,7 @@ void rep_feed_close(struct rep_feed *feed)
     if (feed->input_fd >= 0)
         close(feed->input_fd);
     wd_buf_fini(&feed->xstate);
+    wd_buf_fini(&feed->buffered);
     for (size_t i = 0; feed->argv && feed->argv[i]; i++)
         free(feed->argv[i]);
     free(feed->argv);

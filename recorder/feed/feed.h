@@ -93,6 +93,7 @@ struct rep_info {
     uint64_t end_frame;   /* the last frame that belongs to the replay */
     uint64_t frame_count; /* frames that give entries or belong to the process */
     bool has_ticks;       /* entries carry hardware ticks (EVQ_FLAG_TICKS) */
+    bool is_buffered;     /* rr's preload library made system calls (docs/architecture/feed.md) */
     unsigned fork_count;  /* forks followed from that exec on */
     bool has_wait_status; /* 0: the recording ends before the process */
     int wait_status;      /* as from waitpid(2) */

@@ -53,6 +53,10 @@ static int convert_shared_clone(struct feed_conv *conv, const struct rrt_task_ev
 {
     struct feed_task *child;
     struct rrt_regs regs = child_regs(&conv->frame->regs, event);
+    if (conv->is_target && conv->feed->is_buffered)
+        return feed_refuse(conv->frame,
+                           "a thread, or a process made by vfork, where system calls are buffered, "
+                           "which is not supported; record with wetdbg record, or rr record -n");
     int err = feed_op_all_maps(conv);
     if (!err)
         err = add_child(conv, event, conv->space, &child);
@@ -115,8 +119,11 @@ static int become_child(struct feed_conv *conv, const struct rrt_task_event *eve
     int err = unmap_unforked(conv, &parent_space->vmas);
     if (!err)
         err = unmap_other_scratch(conv, parent_space);
+    for (size_t i = 0; i < conv->frame->mmap_count && !err; i++)
+        if (!feed_buffer_keeps_locals(conv, &conv->frame->mmaps[i]))
+            err = feed_op_map(conv, &conv->frame->mmaps[i], 0);
     if (!err)
-        err = feed_op_all_maps(conv);
+        err = feed_buffer_child_began(conv, child);
     if (!err)
         err = feed_op_writes_of(conv, event->tid);
     if (!err)

@@ -61,6 +61,8 @@ static int fill_new_space(struct feed_conv *conv, struct feed_task *task)
     for (size_t i = 0; i < frame->write_count && !err; i++)
         err = feed_op_write(conv, &frame->writes[i]);
     if (!err)
+        err = feed_buffer_program_began(conv, task);
+    if (!err)
         err = feed_op_xstate(conv);
     return err ? err : feed_op_regs(conv, &frame->regs);
 }

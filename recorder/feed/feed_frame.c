@@ -144,10 +144,11 @@ static int refuse_event(const struct feed_conv *conv)
     case RRT_EVENT_PATCH_AFTER_SYSCALL:
     case RRT_EVENT_PATCH_VSYSCALL:
     case RRT_EVENT_PATCH_TRAPPING_INSTRUCTION:
-        return feed_refuse(conv->frame, "the recorder patched the program's code");
-    default:
         return feed_refuse(conv->frame,
-                           "the recording uses syscall buffering; record with rr record -n");
+                           "rr put other code in an instruction's place, in a way that is not "
+                           "supported; record with wetdbg record, or rr record -n");
+    default:
+        return feed_refuse(conv->frame, "an event of this kind, which is not supported");
     }
 }
 
@@ -160,6 +161,7 @@ static bool needs_regs(enum rrt_event event)
     case RRT_EVENT_SIGNAL_HANDLER:
     case RRT_EVENT_INSTRUCTION_TRAP:
     case RRT_EVENT_SCHED:
+    case RRT_EVENT_PATCH_SYSCALL:
         return true;
     default:
         return false;
@@ -205,6 +207,14 @@ static int convert_event(struct feed_conv *conv, struct feed_task *task)
         return feed_convert_sched(conv, task);
     case RRT_EVENT_EXIT:
         return convert_exit(conv, task);
+    case RRT_EVENT_SYSCALLBUF_FLUSH:
+        return feed_convert_flush(conv, task);
+    case RRT_EVENT_SYSCALLBUF_RESET:
+        return feed_convert_reset(conv, task);
+    case RRT_EVENT_SYSCALLBUF_ABORT_COMMIT:
+        return feed_convert_abort(conv, task);
+    case RRT_EVENT_PATCH_SYSCALL:
+        return feed_convert_patch(conv, task);
     default:
         return refuse_event(conv);
     }
@@ -297,8 +307,10 @@ int feed_frame_convert(struct rep_feed *feed, const struct rrt_frame *frame, str
     if (!err)
         err = convert_event(&conv, task);
     task = feed_task_find(feed, frame->tid);
-    if (task)
+    if (task) {
         feed_place_note(task, frame);
+        task->has_aborted = frame->event == RRT_EVENT_SYSCALLBUF_ABORT_COMMIT;
+    }
     if (was_target || conv.is_target)
         note_frame(feed, frame);
     else if (!err && feed->target)

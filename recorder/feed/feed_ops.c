@@ -314,6 +314,18 @@ static int append_bytes(struct feed_conv *conv, uint64_t address, const uint8_t 
     return err;
 }
 
+int feed_op_bytes(struct feed_conv *conv, uint64_t address, const void *bytes, uint64_t count)
+{
+    uint64_t end = address + count;
+    if (!conv->is_target)
+        return 0;
+    if (end < address || end > FEED_ADDRESS_END ||
+        feed_vmas_mapped_until(&conv->space->vmas, address, end) != end)
+        return feed_corrupt(conv->frame, "%llu bytes for address %#llx, where nothing is mapped",
+                            (unsigned long long)count, (unsigned long long)address);
+    return append_bytes(conv, address, bytes, count);
+}
+
 /* Stored bytes and holes in turn, up to `limit` bytes of the range. */
 static int append_pieces(struct feed_conv *conv, const struct rrt_write *write, uint64_t limit)
 {

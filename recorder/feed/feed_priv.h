@@ -7,6 +7,7 @@
  *   feed_tables   files, names and address ranges                              (second pass)
  *   feed_tasks    who runs in which address space, now
  *   feed_frame    one frame into entries, with feed_syscall, feed_clone, feed_exec, feed_signal
+ *   feed_buffer   calls that rr's preload library made by itself
  *   feed_place    where asynchronous events struck, with feed_digests
  *   feed_sigframe holds the frames of signal handlers against what was interrupted
  *   feed_call     what a system call does to mappings
@@ -28,6 +29,7 @@
 #include "recorder/feed/feed_xsave.h"
 
 #define FEED_RECORDER_PAGE         0x70000000u /* rr's stubs; the thread-locals page follows */
+#define FEED_RECORDER_LOCALS       0x70001000u
 #define FEED_RECORDER_END          0x70002000u
 #define FEED_RECORDER_VDSO         0x6fffd000u /* librrpage.so, three pages */
 #define FEED_RECORDER_STUBS_OFFSET 0x3000u     /* of the stub page in librrpage.so, as recorded */
@@ -76,8 +78,11 @@ struct feed_task {
     struct feed_space *space; /* NULL: before its first exec */
     int slot;                 /* entries' task number; -1 while outside the target space */
     uint64_t scratch_start, scratch_end;
-    bool is_traced; /* by another recorded process */
-    int restarts;   /* the call that restart_syscall goes on with; -1: none */
+    uint64_t buffer, buffer_end; /* of system calls (feed_buffer.c); 0: none */
+    bool is_flushed;             /* its records have been given, and it has not been emptied */
+    bool has_aborted;            /* its last frame gave up a call that had begun in the buffer */
+    bool is_traced;              /* by another recorded process */
+    int restarts;                /* the call that restart_syscall goes on with; -1: none */
     enum feed_task_stop stop, stop_before; /* `stop_before`: when the last signal arrived */
     bool signal_moved_it;                  /* the last signal ended a restartable sequence */
     struct rrt_regs regs;                  /* after its last frame with registers */
@@ -136,8 +141,10 @@ struct rep_feed {
     const struct rep_run *run; /* instead of a trace, whose tables are borrowed; or NULL */
     size_t run_at;             /* its next entry */
     bool is_trusted;
-    bool has_ticks; /* the recorded ones mean something */
-    bool saw_ticks; /* not all of them are 0 (second pass) */
+    bool has_ticks;         /* the recorded ones mean something */
+    bool saw_ticks;         /* not all of them are 0 (second pass) */
+    bool is_buffered;       /* the replayed program's system calls are (second pass) */
+    struct wd_buf buffered; /* the last buffer of records */
 
     /* the cursor */
     bool is_scanning; /* second pass: fill the tables, write nothing */
@@ -201,6 +208,7 @@ int feed_op_move(struct feed_conv *conv, uint64_t from, uint64_t from_bytes, uin
 int feed_op_discard(struct feed_conv *conv, uint64_t start, uint64_t end);
 int feed_op_zero(struct feed_conv *conv, uint64_t start, uint64_t bytes);
 int feed_op_write(struct feed_conv *conv, const struct rrt_write *write);
+int feed_op_bytes(struct feed_conv *conv, uint64_t address, const void *bytes, uint64_t count);
 int feed_op_capture(struct feed_conv *conv, uint64_t address, uint64_t bytes, unsigned tag);
 int feed_op_regs(struct feed_conv *conv, const struct rrt_regs *regs);
 int feed_op_place(struct feed_conv *conv, const struct evq_place *place,
@@ -253,6 +261,22 @@ int feed_restart_call(struct feed_conv *conv, struct feed_task *task);
 int feed_convert_clone(struct feed_conv *conv, const struct rrt_task_event *event);
 int feed_convert_exec(struct feed_conv *conv, struct feed_task *task);
 int feed_refuse_call(const struct feed_conv *conv);
+
+/* feed_buffer: the program's start, as of the frame's exec; the child's, in its own space; rr's own
+ * calls; and the frames that concern the buffer. */
+int feed_buffer_program_began(struct feed_conv *conv, struct feed_task *task);
+int feed_buffer_child_began(struct feed_conv *conv, const struct feed_task *child);
+/* Whether the child's mapping is that of a page of which parts stay (feed_buffer_child_began). */
+bool feed_buffer_keeps_locals(const struct feed_conv *conv, const struct rrt_mmap *map);
+bool feed_buffer_is_own_call(const struct feed_conv *conv);
+int feed_buffer_refuse_call(const struct feed_conv *conv);
+int feed_buffer_entering(struct feed_conv *conv, const struct feed_task *task);
+int feed_buffer_exiting(struct feed_conv *conv, struct feed_task *task);
+int feed_buffer_release(struct feed_conv *conv, struct feed_task *task);
+int feed_convert_flush(struct feed_conv *conv, struct feed_task *task);
+int feed_convert_reset(struct feed_conv *conv, struct feed_task *task);
+int feed_convert_abort(struct feed_conv *conv, struct feed_task *task);
+int feed_convert_patch(struct feed_conv *conv, struct feed_task *task);
 
 /* feed_signal */
 int feed_convert_signal(struct feed_conv *conv, struct feed_task *task);

@@ -3,15 +3,13 @@
 #include <stdbool.h>
 #include <sys/syscall.h>
 
+#include "recorder/event/buffered.h"
 #include "recorder/feed/feed_priv.h"
 #include <wetdbg/errors.h>
 
 enum {
-    RRCALL_COUNT = 13,
     ORIG_RAX_VETOED = -2,
 };
-
-#define MASK_CALL (EVQ_MASK_GENERAL | EVQ_BIT(EVQ_EFLAGS) | EVQ_BIT(EVQ_ORIG_RAX))
 
 static const struct rrt_task_event *find_clone(const struct rrt_frame *frame)
 {
@@ -23,13 +21,12 @@ static const struct rrt_task_event *find_clone(const struct rrt_frame *frame)
 int feed_refuse_call(const struct feed_conv *conv)
 {
     const struct rrt_frame *frame = conv->frame;
-    int base = conv->feed->header->rrcall_base, number = frame->syscall.number;
     if (!conv->is_target)
         return 0;
     if (frame->syscall.arch != RRT_ARCH_X86_64)
         return feed_refuse(frame, "a 32-bit system call (int 0x80)");
-    if (number >= base && number < base + RRCALL_COUNT)
-        return feed_refuse(frame, "the recording uses syscall buffering; record with rr record -n");
+    if (feed_buffer_is_own_call(conv))
+        return feed_buffer_refuse_call(conv);
     if (frame->syscall.state == RRT_SYSCALL_ENTERING_PTRACE)
         return feed_refuse(frame, "the process is traced by another recorded one");
     return 0;
@@ -43,17 +40,19 @@ static bool is_last_of_group(const struct rep_feed *feed, const struct feed_task
     return true;
 }
 
-/* rr takes the scratch area back when the task asks to end: later mappings use its addresses. */
+/* rr takes the scratch area back when the task asks to end: later mappings use its addresses. Where
+ * calls are buffered it stays at the process's end: it has the stack that the call is made on, for
+ * people who look there. */
 static int release_scratch(struct feed_conv *conv, struct feed_task *task)
 {
     int number = conv->frame->syscall.number;
     bool ends =
         number == SYS_exit || (number == SYS_exit_group && is_last_of_group(conv->feed, task));
-    if (!ends)
+    if (!ends || (number == SYS_exit_group && conv->is_target && conv->feed->is_buffered))
         return 0;
     int err = feed_op_unmap(conv, task->scratch_start, task->scratch_end);
     task->scratch_start = task->scratch_end = 0;
-    return err;
+    return err ? err : feed_buffer_release(conv, task);
 }
 
 int feed_convert_entering(struct feed_conv *conv, struct feed_task *task)
@@ -61,12 +60,14 @@ int feed_convert_entering(struct feed_conv *conv, struct feed_task *task)
     const struct rrt_frame *frame = conv->frame;
     struct evq_entry head = feed_head(conv, task, EVQ_SYSCALL_ENTER);
     head.number = frame->syscall.number;
-    head.compare_mask = MASK_CALL;
+    head.compare_mask = EVQ_MASK_CALL;
     /* The kernel may say which call it restarts where the program said restart_syscall. */
     if (frame->regs.orig_rax != (uint64_t)frame->syscall.number)
         head.compare_mask &= ~EVQ_BIT(EVQ_ORIG_RAX);
     feed_place_ticks(conv, task, &head);
     int err = feed_refuse_call(conv);
+    if (!err)
+        err = feed_buffer_entering(conv, task);
     if (!err)
         err = feed_begin(conv, &head, true);
     if (err)
@@ -119,7 +120,9 @@ int feed_convert_exiting(struct feed_conv *conv, struct feed_task *task)
         err = feed_begin(conv, &head, false);
     bool was_made = (int64_t)frame->regs.orig_rax != ORIG_RAX_VETOED &&
                     !frame->syscall.failed_during_preparation;
-    if (!err && was_made)
+    if (!err && feed_buffer_is_own_call(conv))
+        err = feed_buffer_exiting(conv, task);
+    else if (!err && was_made)
         err = feed_call_apply(conv, number);
     if (!err)
         err = feed_op_all_writes(conv);

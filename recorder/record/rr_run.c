@@ -43,7 +43,7 @@ struct run {
     char *preload;
     char *out_dir; /* absolute; NULL = rr's place */
     bool is_software;
-    bool wait_all, chaos;
+    bool wait_all, chaos, buffers_calls;
     bool was_told_to_end;
     char *const *environment; /* NULL = ours */
     const char *microarch;    /* NULL = rr knows best */
@@ -131,6 +131,7 @@ static int prepare(struct run *run, const struct wetdbg_record_options *options,
 
     run->wait_all = options->wait_all;
     run->chaos = options->chaos;
+    run->buffers_calls = options->buffers_calls;
     run->environment = options->environment;
     if (!err)
         err = rec_locate_rr(&run->rr);
@@ -198,7 +199,8 @@ static char **rr_arguments(const struct run *run, char *const argv[])
     args[n++] = "-S";                /* no advice about the machine: record --check gives ours */
     args[n++] = "--non-interactive"; /* on a terminal a failing rr would wait for a debugger */
     args[n++] = "record";
-    args[n++] = "-n"; /* our replay engine does not play rr's syscall buffer */
+    if (!run->buffers_calls)
+        args[n++] = "-n";
     if (run->wait_all)
         args[n++] = "-w";
     if (run->chaos)

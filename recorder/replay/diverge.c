@@ -121,6 +121,12 @@ static int diverged(struct rep_engine *engine)
             frame, time, rip, b, a);
     case AGT_DIV_PLACE:
         return rep_place_not_found(engine, (unsigned)a, b);
+    case AGT_DIV_BUFFER:
+        return wetdbg_fail(
+            -WETDBG_ERR_DIVERGED,
+            "replay diverged at event %llu, instruction %llu, %#llx: rr's preload library makes "
+            "system call %llu, and the next record of its buffer is of %llu",
+            frame, time, c, a, b);
     case AGT_DIV_TABLE:
         return wetdbg_fail(
             -WETDBG_ERR_DIVERGED,
@@ -194,6 +200,11 @@ int rep_on_unsupported(struct rep_engine *engine)
             "xgetbv before %#llx asks for register %llu, of which no recording has the "
             "answer",
             rip, a);
+    case AGT_UNS_DISCARD:
+        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
+                           "madvise(MADV_DONTNEED) at %#llx, made through rr's buffer of system "
+                           "calls: what the file or the shared memory there holds was not recorded",
+                           a);
     default:
         text_at(engine, rip, text, &reason);
         return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,

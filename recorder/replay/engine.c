@@ -14,6 +14,7 @@
 #include "common/bisect.h"
 #include "common/once.h"
 #include "common/page.h"
+#include "recorder/event/buffered.h"
 #include "recorder/event/ops.h"
 #include "recorder/feed/feed.h"
 #include "recorder/replay/engine_priv.h"
@@ -307,6 +308,19 @@ const struct evq_entry *rep_current_entry(const struct rep_engine *engine)
     return (const struct evq_entry *)(engine->batch.data + engine->batch_at);
 }
 
+/* The registers of a buffered call: its entry, which had none, gets them. */
+static int buffered_take(struct rep_engine *engine, struct evq_entry *entry,
+                         const struct agt_log_record *record)
+{
+    if (!entry || record->seq != engine->seq + 1 ||
+        record->bytes != sizeof(*record) + sizeof(engine->buffered_call) ||
+        entry->kind != EVQ_SYSCALL_ENTER || !evq_is_open(entry))
+        return rep_damaged("log");
+    memcpy(&engine->buffered_call, record + 1, sizeof(engine->buffered_call));
+    evq_fill_enter(entry, &engine->buffered_call);
+    return 0;
+}
+
 static int log_record(struct rep_engine *engine, const struct agt_log_record *record)
 {
     size_t bytes = record->bytes;
@@ -319,8 +333,12 @@ static int log_record(struct rep_engine *engine, const struct agt_log_record *re
         return source->captured ? source->captured(source->arg, head[2], head[0], head + 3, head[1])
                                 : 0;
     }
+    if (record->kind == 3)
+        return buffered_take(engine, entry, record);
     if (!entry || record->seq != engine->seq)
         return rep_damaged("log");
+    if (entry->kind == EVQ_SYSCALL_EXIT && evq_is_open(entry))
+        evq_fill_exit(entry, &engine->buffered_call);
     if (engine->ticks)
         entry->ticks = record->ticks;
     engine->seq++;
@@ -372,7 +390,7 @@ int rep_log_drain(struct rep_engine *engine)
             next = log_at(log, at);
             if (!next)
                 return rep_damaged("log");
-            if (next->kind != 2)
+            if (next->kind == 1)
                 break;
             err = log_record(engine, next);
         }

@@ -57,10 +57,11 @@ struct rep_engine {
         void *arg;
         struct agt_view *views;
         size_t view_count;
-    } pages;                   /* while code is translated before it is reached */
-    struct wd_buf expected;    /* addresses (u64) of all code that will run; empty: unknown */
-    unsigned looks_left;       /* for such of it as came with later mappings */
-    struct rep_branch *branch; /* host is a copy of the replayee: see rep_engine_branch() */
+    } pages;                       /* while code is translated before it is reached */
+    struct wd_buf expected;        /* addresses (u64) of all code that will run; empty: unknown */
+    unsigned looks_left;           /* for such of it as came with later mappings */
+    struct evq_regs buffered_call; /* the registers at the latest one */
+    struct rep_branch *branch;     /* host is a copy of the replayee: see rep_engine_branch() */
 };
 
 /* engine.c */

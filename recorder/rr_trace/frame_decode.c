@@ -262,6 +262,38 @@ static int decode_signal(const struct rrt_object *root, struct rrt_signal *signa
     return 0;
 }
 
+/* ---------------------------------------------------------------- buffered calls */
+
+#define PROTECT_BYTES    24
+#define PROTECT_SIZE_OFF 8
+#define PROTECT_PROT_OFF 16
+
+static int decode_protects(const struct rrt_object *root, struct rrt_arena *arena,
+                           struct rrt_frame *frame)
+{
+    struct rrt_bytes raw;
+    int r = rrt_object_bytes(root, 3, &raw);
+    if (r != 0 || raw.size_bytes == 0)
+        return r;
+    if (raw.size_bytes % PROTECT_BYTES)
+        return corrupt(root, "buffered mprotect records of a wrong size");
+    size_t count = raw.size_bytes / PROTECT_BYTES;
+    struct rrt_protect *protects = rrt_arena_alloc(arena, count, sizeof(*protects));
+    if (!protects)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *at = raw.data + i * PROTECT_BYTES;
+        int32_t prot;
+        memcpy(&protects[i].start, at, sizeof(protects[i].start));
+        memcpy(&protects[i].size_bytes, at + PROTECT_SIZE_OFF, sizeof(protects[i].size_bytes));
+        memcpy(&prot, at + PROTECT_PROT_OFF, sizeof(prot));
+        protects[i].prot = prot;
+    }
+    frame->protects = protects;
+    frame->protect_count = count;
+    return 0;
+}
+
 /* ---------------------------------------------------------------- the frame */
 
 static int decode_kind(const struct rrt_object *root, struct rrt_frame *frame)
@@ -289,6 +321,8 @@ static int decode_payload(const struct rrt_object *root, struct rrt_arena *arena
     case RRT_EVENT_SIGNAL_DELIVERY:
     case RRT_EVENT_SIGNAL_HANDLER:
         return decode_signal(root, &frame->signal);
+    case RRT_EVENT_SYSCALLBUF_FLUSH:
+        return decode_protects(root, arena, frame);
     default:
         return 0;
     }

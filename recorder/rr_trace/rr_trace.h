@@ -233,6 +233,12 @@ struct rrt_write {
     bool size_is_conservative;
 };
 
+/* A successful mprotect of buffered system calls. */
+struct rrt_protect {
+    uint64_t start, size_bytes; /* size 0: it failed, and changed nothing */
+    int prot;
+};
+
 struct rrt_frame {
     uint64_t time; /* from 1, no gaps */
     int tid;
@@ -249,6 +255,8 @@ struct rrt_frame {
     struct rrt_syscall syscall; /* EVENT_SYSCALL only, else all 0 */
     struct rrt_signal signal;   /* EVENT_SIGNAL* only, else all 0 */
     uint64_t in_syscallbuf_hook;
+    const struct rrt_protect *protects; /* EVENT_SYSCALLBUF_FLUSH only */
+    size_t protect_count;
 
     const struct rrt_mmap *mmaps; /* in the order to apply them */
     size_t mmap_count;

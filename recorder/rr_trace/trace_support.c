@@ -7,10 +7,6 @@
 #include "recorder/rr_trace/trace_internal.h"
 #include <wetdbg/errors.h>
 
-/* rr's private system calls, counted from rrcall_base, that set up syscall buffering. */
-#define RRCALL_INIT_PRELOAD 0
-#define RRCALL_INIT_BUFFERS 1
-
 /* Results above, taken as unsigned, are errors. */
 #define ERROR_RESULT_MIN ((uint64_t)-4096)
 
@@ -21,17 +17,9 @@ static int refuse(const struct wetdbg_recording *trace, const struct rrt_frame *
                        (unsigned long)frame->time, what);
 }
 
-static int refuse_buffering(const struct wetdbg_recording *trace, const struct rrt_frame *frame)
-{
-    return refuse(trace, frame,
-                  "recorded with system call buffering, which replay cannot use; "
-                  "record again with: wetdbg record (or: rr record -n)");
-}
-
 static int check_syscall(const struct wetdbg_recording *trace, const struct rrt_frame *frame)
 {
     const struct rrt_syscall *call = &frame->syscall;
-    int64_t own = (int64_t)call->number - rrt_trace_header(trace)->rrcall_base;
     bool has_failed = frame->has_regs && (int64_t)frame->regs.rax < 0;
     if (call->arch != RRT_ARCH_X86_64)
         return refuse(trace, frame,
@@ -42,9 +30,6 @@ static int check_syscall(const struct wetdbg_recording *trace, const struct rrt_
         return refuse(trace, frame,
                       "the recorded programs trace each other (ptrace), which is not supported; "
                       "record the program without its debugger or tracer");
-    if (call->state == RRT_SYSCALL_EXITING && !has_failed &&
-        (own == RRCALL_INIT_PRELOAD || own == RRCALL_INIT_BUFFERS))
-        return refuse_buffering(trace, frame);
     return 0;
 }
 
@@ -87,14 +72,6 @@ static int check_frame(const struct wetdbg_recording *trace, const struct rrt_fr
             return refuse(trace, frame,
                           "a process was detached from the recording, so what it did is unknown");
     switch (frame->event) {
-    case RRT_EVENT_PATCH_SYSCALL:
-    case RRT_EVENT_SYSCALLBUF_ABORT_COMMIT:
-    case RRT_EVENT_SYSCALLBUF_RESET:
-    case RRT_EVENT_SYSCALLBUF_FLUSH:
-    case RRT_EVENT_PATCH_AFTER_SYSCALL:
-    case RRT_EVENT_PATCH_VSYSCALL:
-    case RRT_EVENT_PATCH_TRAPPING_INSTRUCTION:
-        return refuse_buffering(trace, frame);
     case RRT_EVENT_SYSCALL:
         return check_syscall(trace, frame);
     default:

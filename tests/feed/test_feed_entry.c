@@ -89,7 +89,7 @@ static const struct spoiled {
     {ENTRY_KIND, 0, 0, 0},
     {ENTRY_KIND, 0, 0, EVQ_PAD},
     {ENTRY_KIND, 0, 0, EVQ_SYSCALL_ENTER}, /* with a place */
-    {ENTRY_FLAGS, 0, 0, 0x10 | EVQ_FLAG_REGS},
+    {ENTRY_FLAGS, 0, 0, 0x20 | EVQ_FLAG_REGS},
     {ENTRY_FLAGS, 0, 0, 0}, /* compares without registers */
     {ENTRY_TASK, 0, 0, EVQ_TASKS_MAX},
     {ENTRY_MASK, 0, 0, 1u << EVQ_REG_COUNT},

@@ -15,7 +15,6 @@
 #include "tests/feed/feed_frames.h"
 #include "tests/feed/feed_stage.h"
 #include "tests/feed/feed_unit.h"
-#include "tests/rr_trace/buffered_events.h"
 #include <wetdbg/errors.h>
 
 #define PAGE           ((uint64_t)WD_PAGE)
@@ -452,17 +451,6 @@ static void second_shared_view_is_refused(void **state)
                          "mapped shared both");
 }
 
-static void odd_frames_are_refused_here_and_ignored_elsewhere(void **state)
-{
-    struct stage *stage = *state;
-    for (size_t i = 0; i < sizeof(buffered_events) / sizeof(buffered_events[0]); i++) {
-        struct rrt_frame frame = stage_frame(stage, STRANGER, buffered_events[i]);
-        assert_int_equal(stage_take(stage, &frame), 0);
-        frame = stage_frame(stage, LEADER, buffered_events[i]);
-        stage_assert_refused(stage_take(stage, &frame), "");
-    }
-}
-
 static void odd_calls_are_refused(void **state)
 {
     struct stage *stage = *state;
@@ -473,9 +461,7 @@ static void odd_calls_are_refused(void **state)
     assert_int_equal(stage_clone(stage, LEADER, 101, SIGCHLD), 0);
     stage_assert_refused(stage_do_call(stage, 101, SYS_ptrace, 0, PTRACE_ATTACH, LEADER, 0),
                          "traced");
-    struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, 1001);
-    stage_assert_refused(stage_take(stage, &frame), "record -n");
-    frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, SYS_read);
+    struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, SYS_read);
     frame.syscall.arch = RRT_ARCH_X86;
     stage_assert_refused(stage_take(stage, &frame), "int 0x80");
     frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING_PTRACE, SYS_read);
@@ -638,7 +624,6 @@ int main(void)
         cmocka_unit_test(inherited_shared_memory_is_refused_when_the_child_stays),
         TEST(inherited_shared_memory_is_fine_when_the_child_runs_a_program),
         TEST(second_shared_view_is_refused),
-        TEST(odd_frames_are_refused_here_and_ignored_elsewhere),
         TEST(odd_calls_are_refused),
         TEST(frames_without_their_registers_are_damage),
         TEST(tasks_that_begin_twice_are_damage),

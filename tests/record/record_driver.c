@@ -3,7 +3,7 @@
  * Calls wetdbg_record and behaves as `wetdbg record` does, for tests and for developers of other
  * parts. Not a product: it is not installed.
  *
- *     record_driver [-o DIR] [-t auto|hardware|software] [-q] -- PROGRAM [ARGUMENT...]
+ *     record_driver [-o DIR] [-t auto|hardware|software] [-b] [-q] -- PROGRAM [ARGUMENT...]
  *     record_driver -c | -j        what can this machine do
  *
  * Prints "trace: DIR" on stderr at the end.
@@ -46,13 +46,16 @@ int main(int argc, char **argv)
     struct wetdbg_record_options options = {0};
     int opt;
 
-    while ((opt = getopt(argc, argv, "+o:t:qcj")) != -1) {
+    while ((opt = getopt(argc, argv, "+o:t:bqcj")) != -1) {
         switch (opt) {
         case 'o':
             options.out_dir = optarg;
             break;
         case 't':
             options.ticks = ticks_of(optarg);
+            break;
+        case 'b':
+            options.buffers_calls = true;
             break;
         case 'q':
             options.quiet = true;

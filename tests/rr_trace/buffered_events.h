@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Events that only recordings with rr's system call buffer have; wetdbg replays none of these. */
+/* Events that only recordings with rr's system call buffer have. */
 #ifndef TESTS_RR_TRACE_BUFFERED_EVENTS_H
 #define TESTS_RR_TRACE_BUFFERED_EVENTS_H
 

@@ -445,6 +445,7 @@ static int meta_section(const struct wet_finish *finish, struct wet_store_writer
         {"loads", totals->loads},
         {"stores", totals->stores},
         {"syscalls", finish->outputs->syscalls},
+        {"buffered", info->is_buffered},
         {"events", finish->entries},
         {"xcr0", rep_feed_cpu(finish->feed)->xcr0},
         {"x87", rep_feed_cpu(finish->feed)->x87},

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "recorder/event/ops.h"
+#include "recorder/event/buffered.h"
 #include "recorder/feed/feed.h"
 #include "wet/trace/records.h"
 
@@ -83,7 +83,7 @@ int wet_output_finder_entry(struct wet_output_finder *finder, const struct evq_e
         return 0;
     const struct evq_regs *regs = evq_entry_regs(entry);
     if (entry->kind == EVQ_SYSCALL_ENTER && regs) {
-        finder->syscalls++;
+        finder->syscalls += !evq_is_own_call(entry);
         finder->pending[entry->task].number = (uint64_t)entry->number;
         finder->pending[entry->task].args[0] = regs->r[EVQ_RDI];
         finder->pending[entry->task].args[1] = regs->r[EVQ_RSI];

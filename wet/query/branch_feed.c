@@ -112,6 +112,7 @@ static void info_take(struct wet_branch *branch, const struct wetdbg *wet,
                               .exe = wet->info.program,
                               .argv = wet->info.argv,
                               .argc = wet->info.argc,
+                              .is_buffered = wet->info.is_buffered,
                               .has_wait_status = true,
                               .wait_status = run->wait_status,
                               .fatal_signal = run->fatal_signal};

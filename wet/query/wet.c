@@ -141,6 +141,7 @@ static int meta_open(struct wetdbg *wet)
     info->loads = number(wet->meta, "loads");
     info->stores = number(wet->meta, "stores");
     info->syscalls = number(wet->meta, "syscalls");
+    info->is_buffered = number(wet->meta, "buffered");
     info->events = number(wet->meta, "events");
     info->places = number(wet->meta, "places");
     info->recorded_at_ns = (int64_t)number(wet->meta, "recorded_at");

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "recorder/agent/agent.h"
+#include "recorder/event/buffered.h"
 #include "recorder/feed/feed.h"
 #include "wet/build/thread_finder.h"
 #include "wet/trace/rules.h"
@@ -91,7 +92,7 @@ static void entry_follow(struct walk *walk, const struct evq_entry *entry, uint6
     struct wet_verifier *verifier = walk->verifier;
     int err = wet_thread_finder_entry(&walk->threads, entry, time);
     if (!err && entry->kind == EVQ_SYSCALL_ENTER) {
-        walk->syscalls += (entry->flags & EVQ_FLAG_REGS) != 0;
+        walk->syscalls += (entry->flags & EVQ_FLAG_REGS) && !evq_is_own_call(entry);
         err = wd_buf_append_u64(&walk->call_times, time);
     }
     for (const struct evq_op *op = NULL; (op = evq_op_next(entry, op));)
