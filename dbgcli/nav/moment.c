@@ -93,7 +93,26 @@ static struct wetdbg_frame_regs add_top(struct cli_moment *moment)
     return at;
 }
 
-static void unwind(struct cli_moment *moment)
+static bool is_recorders(const struct cli_frame *frame)
+{
+    return frame->module && (strncmp(frame->module, "librrpreload", 12) == 0 ||
+                             strncmp(frame->module, "librrpage", 9) == 0);
+}
+
+/* Where rr's library makes a system call in the program's place, the program is in that call: the
+ * library's frames go. */
+static void hide_recorders(struct cli_moment *moment)
+{
+    size_t count = 0;
+    while (count < moment->frame_count && is_recorders(&moment->frames[count]))
+        count++;
+    if (!wetdbg_get_info(moment->wet)->is_buffered || count == moment->frame_count)
+        return;
+    moment->frame_count -= count;
+    memmove(moment->frames, moment->frames + count, moment->frame_count * sizeof(*moment->frames));
+}
+
+static void unwind_all(struct cli_moment *moment)
 {
     struct wetdbg_frame_regs at = add_top(moment);
     while (moment->frame_count < FRAMES_MAX) {
@@ -110,6 +129,12 @@ static void unwind(struct cli_moment *moment)
         add_frames(moment, &at, false, false);
     }
     moment->broken = cli_asprintf("only the innermost %d frames are shown", FRAMES_MAX);
+}
+
+static void unwind(struct cli_moment *moment)
+{
+    unwind_all(moment);
+    hide_recorders(moment);
 }
 
 static struct cli_moment *make(struct wetdbg *wet, wetdbg_time time, struct wetdbg_state *state)

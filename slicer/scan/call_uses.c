@@ -170,6 +170,7 @@ struct wanting {
     struct slc_scan *scan;
     struct slc_task *task;
     struct slc_want *want;
+    enum slc_call_wants what;
 };
 
 static int want_register(void *arg, enum slc_call_part part, unsigned gpr, enum wetdbg_edge edge)
@@ -177,7 +178,8 @@ static int want_register(void *arg, enum slc_call_part part, unsigned gpr, enum 
     const struct wanting *wanting = arg;
 
     (void)part;
-    if (edge == WETDBG_EDGE_ADDRESS && !wanting->scan->follows_address)
+    if (wanting->what == SLC_CALL_WANTS_BYTES ||
+        (edge == WETDBG_EDGE_ADDRESS && !wanting->scan->follows_address))
         return 0;
     wanting->want->edge = (uint8_t)edge;
     for (unsigned p = 0; p < INS_GPR_PIECES; p++)
@@ -191,14 +193,16 @@ static int want_bytes(void *arg, enum slc_call_part part, uint64_t address, uint
     const struct wanting *wanting = arg;
 
     (void)part;
+    if (wanting->what == SLC_CALL_WANTS_REGISTERS)
+        return 0;
     wanting->want->edge = WETDBG_EDGE_VALUE;
     return slc_memory_add(&wanting->scan->memory, address, bytes, wanting->want);
 }
 
 int slc_call_want(struct slc_scan *scan, struct slc_task *task, wetdbg_time time,
-                  enum slc_call_part last, struct slc_want *want)
+                  enum slc_call_part last, enum slc_call_wants what, struct slc_want *want)
 {
-    struct wanting wanting = {scan, task, want};
+    struct wanting wanting = {scan, task, want, what};
     const struct slc_call_user user = {.wet = scan->wet,
                                        .lengths = &scan->slice->session->lengths,
                                        .interval = scan->interval,
@@ -210,6 +214,6 @@ int slc_call_want(struct slc_scan *scan, struct slc_task *task, wetdbg_time time
     bool is_known;
     int err = slc_call_uses(&task->call, &user, &is_known);
 
-    scan->slice->counts.unknown_calls += !is_known;
+    scan->slice->counts.unknown_calls += !is_known && what != SLC_CALL_WANTS_REGISTERS;
     return err;
 }

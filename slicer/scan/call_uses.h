@@ -56,9 +56,11 @@ struct slc_scan;
 struct slc_task;
 struct slc_want;
 
-/* Wants in a backward scan what slc_call_uses() tells of the task's call at `time`. 0 or an
- * error. */
+enum slc_call_wants { SLC_CALL_WANTS_ALL, SLC_CALL_WANTS_REGISTERS, SLC_CALL_WANTS_BYTES };
+
+/* Wants in a backward scan what slc_call_uses() tells of the task's call at `time`, or a part of
+ * it. 0 or an error. */
 int slc_call_want(struct slc_scan *scan, struct slc_task *task, wetdbg_time time,
-                  enum slc_call_part last, struct slc_want *want);
+                  enum slc_call_part last, enum slc_call_wants what, struct slc_want *want);
 
 #endif

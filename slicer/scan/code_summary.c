@@ -19,6 +19,7 @@
 #include "slicer/forward/answers.h"
 #include "slicer/forward/glance.h"
 #include "slicer/forward/passage.h"
+#include "slicer/scan/recorder.h"
 #include "slicer/scan/station.h"
 #include "slicer/slice_session.h"
 #include <wetdbg/errors.h>
@@ -36,6 +37,8 @@ int slc_code_init(struct slc_code *code, struct wetdbg *wet, bool has_memos, boo
     int err = wd_index_renew(&code->by_pc, PLACES_FIRST);
     err = err ? err : wd_grow_zeroed(code->classes, code->class_capacity, 1);
     code->class_count = 1; /* the empty class */
+    if (!err && code->nodes && wetdbg_get_info(wet)->is_buffered)
+        err = slc_recorder_find(code);
     return code->nodes ? err : -ENOMEM;
 }
 
@@ -71,6 +74,7 @@ void slc_code_fini(struct slc_code *code)
     free(code->pcs);
     free(code->counted);
     free(code->are_calls);
+    free(code->stub_pages);
     free(code->lines);
     wd_index_fini(&code->by_line);
     wd_index_fini(&code->by_pc);
@@ -224,10 +228,12 @@ static void find_function(struct slc_code *code, struct slc_node *node)
     struct wetdbg_function function;
 
     node->is_loader = slc_code_is_loader(code, node->wet->pc);
+    node->is_recorder = slc_recorder_has(code, node->wet->pc);
     if (wetdbg_function_at(code->model, node->wet->pc, &function))
         return;
     node->is_resolver = node->is_loader && is_resolver(&function);
     node->function = function.start;
+    node->has_displaced = node->is_recorder && slc_recorder_has_displaced(function.name);
     node->is_entry = function.start == node->wet->pc;
     node->is_cold = function.flags & WETDBG_FUNCTION_COLD;
     node->is_unwinder = strncmp(function.name, "_Unwind_", 8) == 0;

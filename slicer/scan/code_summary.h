@@ -52,6 +52,8 @@ struct slc_node {
                          * SLC_UNKNOWN */
     bool is_loader;     /* in the dynamic linker's module */
     bool is_resolver;   /* ... and in what might be its lazy-binding resolver */
+    bool is_recorder;   /* rr's, which makes system calls here: slicer/scan/recorder.h */
+    bool has_displaced; /* ... in a function that may have instructions of the program's */
     bool is_entry;      /* node's pc is its function's start */
     bool is_cold;       /* the function is a split-off part of another one */
     bool has_pops;      /* of saved registers */
@@ -122,6 +124,8 @@ struct slc_code {
         *lines; /* what is known of them without any slice; slicer/slice_lines.c */
     uint32_t line_count, line_capacity;
     struct wd_index by_line;
+    uint64_t *stub_pages; /* slicer/scan/recorder.c */
+    uint32_t stub_page_count, stub_page_capacity;
     bool *are_calls; /* by index in pcs, apart from what scans touch */
     uint32_t pc_count, pc_capacity;
     struct wd_index by_pc;

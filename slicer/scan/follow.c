@@ -12,6 +12,7 @@
 #include "common/array.h"
 #include "recorder/insn/insn_pick.h"
 #include "slicer/scan/implied.h"
+#include "slicer/scan/recorder.h"
 #include "slicer/scan/scan.h"
 
 /* ---- step 1: hits ---- */
@@ -93,6 +94,7 @@ struct instance {
     unsigned skipped; /* kind of the flow that did not apply */
     /* Of a call: what it wrote is wanted, or what it sent. */
     bool has_written, has_sent;
+    bool jumps_to_recorder; /* ... into rr's library, for a call that is wanted */
 };
 
 static int hit_memory(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
@@ -368,27 +370,50 @@ static int follow_flow(struct slc_scan *scan, struct slc_task *task, const struc
     return err;
 }
 
-/* Follows a system call. What it returns and writes comes from outside; what it used says which
- * call it was. */
+static bool is_call_wanted(const struct slc_hits *hits, const struct instance *in)
+{
+    return (hits->whole | hits->flows) & RESULT_FLOW || in->has_written;
+}
+
+static enum slc_call_part last_part(const struct slc_hits *hits, const struct instance *in)
+{
+    if (hits->whole & RESULT_FLOW)
+        return SLC_CALL_SENT;
+    return in->has_sent ? SLC_CALL_SENT_AT : SLC_CALL_RESULT;
+}
+
+/* Follows a system call that is wanted. What it returns and writes comes from outside; what it used
+ * says which call it was. */
 static int follow_call(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
-                       struct slc_want *want)
+                       enum slc_call_wants what, struct slc_want *want)
 {
     const struct slc_hits *hits = &scan->hits;
     bool is_whole = hits->whole & RESULT_FLOW;
-
-    if (!is_whole && !in->has_written && !(hits->flows & RESULT_FLOW))
-        return 0;
     const struct slc_call_run run = {.time = in->time,
                                      .kind = is_whole ? SLC_BYTES_ALL : SLC_BYTES_RESULT};
     int err = slc_call_bytes_join(&scan->slice->calls, &task->wrote, in->time);
     if (!err && (is_whole || hits->flows & RESULT_FLOW))
         err = slc_call_bytes_add(&scan->slice->calls, run);
-    enum slc_call_part last = in->has_sent ? SLC_CALL_SENT_AT : SLC_CALL_RESULT;
     if (!err)
-        err = slc_call_want(scan, task, in->time, is_whole ? SLC_CALL_SENT : last, want);
+        err = slc_call_want(scan, task, in->time, last_part(hits, in), what, want);
     if (!err && is_whole)
         err = slc_passed_brought(scan, in->time, want);
     return err ? err : slc_passed_want(scan, task, want);
+}
+
+/* Follows what jumped to rr's library for a call that is wanted: with that call's registers. */
+static int follow_hooked(struct slc_scan *scan, struct slc_task *task, struct slc_want *want)
+{
+    struct slc_hooked *hooked = &task->hooked;
+    const struct slc_call_args call = task->call;
+    int err = 0;
+
+    task->call = hooked->call;
+    if (hooked->has_args)
+        err = slc_call_want(scan, task, hooked->time, hooked->last, SLC_CALL_WANTS_REGISTERS, want);
+    task->call = call;
+    hooked->want = slc_no_want();
+    return err;
 }
 
 static int follow_uses(struct slc_scan *scan, struct slc_task *task, const struct instance *in)
@@ -401,8 +426,11 @@ static int follow_uses(struct slc_scan *scan, struct slc_task *task, const struc
 
     if (is_call) {
         flows = hits->whole & ~RESULT_FLOW;
-        err = follow_call(scan, task, in, &want);
+        if (is_call_wanted(hits, in))
+            err = follow_call(scan, task, in, SLC_CALL_WANTS_ALL, &want);
     }
+    if (in->jumps_to_recorder && !err)
+        err = follow_hooked(scan, task, &want);
     for (unsigned f = 0; f < in->info->flow_count && !err; f++)
         if (flows & 1u << f)
             err = follow_flow(scan, task, in, f, &want);
@@ -519,6 +547,59 @@ static int collect(struct slc_scan *scan, struct slc_task *task, const struct in
     return err;
 }
 
+/* A call of rr's library that is wanted is the instance of what jumped into the library: that has
+ * its registers. */
+static void note_hooked(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
+                        bool has_args)
+{
+    const struct slc_hits *hits = &scan->hits;
+    struct slc_hooked *hooked = &task->hooked;
+
+    if (hits->best.distance < hooked->want.distance)
+        hooked->want = hits->best;
+    hooked->has_args = has_args;
+    hooked->call = task->call;
+    if (hooked->call.number == SLC_RECORDER_IS_LEFT)
+        hooked->call.number = task->left_call;
+    hooked->time = in->time;
+    hooked->last = last_part(hits, in);
+}
+
+/* Passes an instance of rr's (slicer/scan/recorder.h): what it copied is wanted where it came from,
+ * by the same users and at the same distance. */
+static int pass_recorder(struct slc_scan *scan, struct slc_task *task, const struct instance *in,
+                         bool is_seed)
+{
+    const struct slc_hits *hits = &scan->hits;
+    struct slc_want want = {.user = hits->best.user, .distance = hits->best.distance};
+    bool is_wanted = hits->best.distance != SLC_NOT_WANTED && scan->follows_data;
+    bool is_call = in->info->klass == INS_SYSCALL && is_call_wanted(hits, in) && is_wanted;
+    int err = 0;
+
+    for (unsigned f = 0; f < in->info->flow_count && !err && is_wanted; f++) {
+        const struct ins_flow *flow = &in->info->flows[f];
+        struct slc_move move;
+        if (hits->flows >> f & 1 && !(hits->whole >> f & 1) && slc_move_make(&move, flow))
+            err = follow_copy(scan, task, in, f, &move, &want);
+    }
+    if (is_call || is_seed)
+        note_hooked(scan, task, in, is_call);
+    if (is_call && !err)
+        err = follow_call(scan, task, in, SLC_CALL_WANTS_BYTES, &want);
+    task->carried_count = 0;
+    task->wrote.count = 0;
+    return err;
+}
+
+/* Whether this instance jumped to rr's library, which made a call that is wanted. */
+static bool jumps_to_recorder(const struct slc_task *task, const struct slc_node *node,
+                              uint32_t statement)
+{
+    return task->hooked.want.distance != SLC_NOT_WANTED && !node->is_recorder &&
+           statement + 1 == node->statement_count && task->jumped_to &&
+           task->jumped_to->is_recorder;
+}
+
 int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_exec *exec,
                const struct slc_node *node, uint32_t statement, const struct slc_seed *seed)
 {
@@ -529,6 +610,7 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
                           .time = scan->interval->first_time + exec->time_off + statement,
                           .task = exec->task,
                           .pushed = node->pushed[statement],
+                          .jumps_to_recorder = jumps_to_recorder(task, node, statement),
                           .has_written = task->call_wrote,
                           .has_sent = task->call_sent};
     struct ins_info settled;
@@ -539,6 +621,9 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
     task->call_wrote = task->call_sent = false;
     hits->flows = hits->whole = 0;
     hits->run_count = 0;
+    if (in.info->klass == INS_SYSCALL && task->call.is_known &&
+        task->call.number == EVQ_CALL_PATCHED)
+        return 0; /* it became a jump, and was no call */
     int err = seed ? want_made(scan, seed) : 0;
     if (!err)
         err = collect(scan, task, &in);
@@ -547,6 +632,14 @@ int slc_follow(struct slc_scan *scan, struct slc_task *task, const struct wet_ex
     drop_defined(scan, task, &in);
     if (seed)
         hit_seed(scan, seed, &in);
+    bool is_recorders =
+        node->is_recorder && !(node->has_displaced && slc_recorder_is_displaced(in.info));
+    if (is_recorders && (!seed || in.info->klass == INS_SYSCALL)) {
+        err = pass_recorder(scan, task, &in, seed != NULL);
+        return err || !seed ? err : slc_follow_seed(scan, task, seed, in.time);
+    }
+    if (in.jumps_to_recorder)
+        slc_hit(hits, &task->hooked.want, INS_LOC_COUNT, 0);
     if (hits->best.distance == SLC_NOT_WANTED) {
         task->wrote.count = 0;
         return 0;

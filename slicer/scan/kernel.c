@@ -16,6 +16,7 @@
 #include "slicer/call_events.h"
 #include "slicer/scan/halfway.h"
 #include "slicer/scan/loader.h"
+#include "slicer/scan/recorder.h"
 #include <wetdbg/errors.h>
 
 /* ---- outside ---- */
@@ -205,6 +206,7 @@ static int thread_began(struct slc_scan *scan, struct slc_task *parent,
     slc_regs_move(&parent->regs, &child->regs, &all);
     slc_frames_pass_thread_start(&child->frames, &parent->pending);
     child->pending = slc_no_want();
+    child->hooked.want = slc_no_want();
     child->pending_address = 0;
     child->next = NULL;
     return err;
@@ -465,6 +467,8 @@ int slc_pass_event(struct slc_scan *scan, const struct wet_event *event, size_t 
     case EVQ_SYSCALL_EXIT:
         if (entry->number == SYS_rt_sigreturn)
             return entry->kind == EVQ_SYSCALL_ENTER ? handler_ended(scan, task, entry) : 0;
+        if (entry->kind == EVQ_SYSCALL_EXIT && entry->number == SLC_RECORDER_IS_LEFT && regs)
+            task->left_call = (int32_t)regs->r[EVQ_ORIG_RAX];
         if (entry->kind == EVQ_SYSCALL_EXIT)
             err = pass_segment_base(task, entry);
         if (!err)

@@ -70,7 +70,7 @@ static inline bool pass_control(struct slc_scan *scan, struct slc_task *task,
 /* Whether executions of the node are for slc_memo_exec(). */
 static inline bool is_plain(const struct slc_scan *scan, const struct slc_node *node)
 {
-    return node && !(node->is_loader && !scan->follows_loader);
+    return node && !node->is_recorder && !(node->is_loader && !scan->follows_loader);
 }
 
 static inline void forget_hit(struct slc_hits *hits)
@@ -88,6 +88,7 @@ static inline bool can_run(const struct slc_scan *scan, const struct wet_exec *e
 
     return (!scan->tracks_frames || scan->follows_control) && node && exec->task < EVQ_TASKS_MAX &&
            scan->tasks[exec->task] &&
+           scan->tasks[exec->task]->hooked.want.distance == SLC_NOT_WANTED &&
            scan->interval->first_time + exec->time_off + node->statement_count - 1 <= last;
 }
 

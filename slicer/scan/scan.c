@@ -44,6 +44,7 @@ struct slc_task *slc_scan_task(struct slc_scan *scan, uint32_t number, int *err)
         return NULL;
     }
     task->pending = slc_no_want();
+    task->hooked.want = slc_no_want();
     scan->tasks[number] = task;
     return task;
 }
@@ -197,12 +198,14 @@ static int pass_exec(struct slc_scan *scan, const struct wet_exec *exec, wetdbg_
             slc_frames_top(&task->frames)->bloom & node->branch_bit)
             slc_pass_branch(scan, task, node);
     }
+    task->jumped_to = task->next;
     task->next = node;
     if (err)
         return err;
-    bool is_quiet = task->pending.distance == SLC_NOT_WANTED && seed_time(scan) < first &&
+    bool is_quiet = task->pending.distance == SLC_NOT_WANTED &&
+                    task->hooked.want.distance == SLC_NOT_WANTED && seed_time(scan) < first &&
                     !(scan->event_at && scan->interval->events[scan->event_at - 1].time >= first);
-    bool is_fast = is_quiet && node->compiled.ops && !is_passed_by;
+    bool is_fast = is_quiet && node->compiled.ops && !is_passed_by && !node->is_recorder;
     if (is_fast && node->store_count == 0 && scan->hits.best.distance == SLC_NOT_WANTED &&
         !slc_regs_intersect(&task->regs, &node->defs))
         return 0;

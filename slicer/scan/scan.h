@@ -13,14 +13,27 @@
 struct slc_aside;   /* slicer/scan/loader.c */
 struct slc_arrival; /* slicer/scan/stretch.h */
 
+/* A call that rr's library made and that is wanted (slicer/scan/recorder.h): it is the instance of
+ * what jumped into the library, which is met later, backward. */
+struct slc_hooked {
+    struct slc_want want; /* SLC_NOT_WANTED: none */
+    bool has_args;        /* what it used is wanted, too */
+    struct slc_call_args call;
+    wetdbg_time time;
+    enum slc_call_part last;
+};
+
 struct slc_task {
     struct slc_regs regs;
     struct slc_frames frames;
     const struct slc_node *next; /* that ran after the one being looked at; NULL if something came
                                   * between */
+    const struct slc_node *jumped_to; /* of the one being looked at: `next` */
     /* What the kernel did for the task's last system call: goes to its next instruction,
      * backward. */
     struct slc_want pending;
+    struct slc_hooked hooked;
+    int32_t left_call;       /* of the latest SLC_RECORDER_IS_LEFT, backward: which it stands for */
     struct slc_aside *aside; /* wants of registers that the dynamic linker preserved */
     uint64_t pending_address;
     struct slc_call_args call;   /* that it is about to make, backward */

@@ -63,6 +63,7 @@ int slc_station_describe(struct slc_station *station, struct slc_code *code,
             return -ENOMEM;
         ins_regset_join(&defs, &node->defs);
         station->has_loader |= node->is_loader;
+        station->has_turns |= node->is_recorder;
         station->has_turns |= interval->execs[i].task != interval->execs[first].task;
     }
     station->defs = defs;

@@ -43,6 +43,17 @@ static void fill_line(const struct mdl_row *row, struct wetdbg_line *line)
     };
 }
 
+/* Whether a line is one of rr's library where that makes system calls in the program's place: such
+ * code is nobody's who debugs a program. The functions that it has instead of libc's are. */
+static bool is_recorders(const struct mdl_mod *mod, const struct mdl_row *row)
+{
+    static const char overrides[] = "overrides.c";
+    const char *name = row->file ? strrchr(row->file, '/') : NULL;
+
+    return strncmp(mod->info.name, "librrpreload", 12) == 0 &&
+           strcmp(name ? name + 1 : "", overrides) != 0;
+}
+
 /* Unit and row at pc. -WETDBG_ERR_NOT_FOUND with a message. */
 static int row_need(struct wetdbg_model *model, uint64_t pc, struct mdl_unit **unit,
                     const struct mdl_row **row)
@@ -61,7 +72,7 @@ static int row_need(struct wetdbg_model *model, uint64_t pc, struct mdl_unit **u
     if (result < 0)
         return result;
     *row = *unit ? mdl_unit_row_at(*unit, pc) : NULL;
-    if (!*row)
+    if (!*row || is_recorders(mod, *row))
         return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no line information for 0x%llx (%s+0x%llx)%s",
                            (unsigned long long)pc, mod->info.name,
                            (unsigned long long)(pc - mod->info.bias),

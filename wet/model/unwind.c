@@ -86,6 +86,9 @@ static int caller_register(const struct mdl_expr_env *env, Dwarf_Frame *state, u
 
     if (dwarf_frame_register(state, (int)reg, memory, &ops, &count) != 0)
         return 0;
+    /* where nothing is said, or by no operation: the frame's address (rr's preload says it so) */
+    if (count == 0 && reg == WETDBG_REG_RSP && ops)
+        return env->cfa(env->context, value) == 0;
     if (count == 0)
         return is_preserved(reg, ops == NULL) &&
                machine->read_register(machine->context, reg, value) == 0;
