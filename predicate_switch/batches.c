@@ -49,7 +49,7 @@ static int batch_run(struct batch *batch, size_t first, size_t count)
     qsort(batch->planned, count, sizeof(*batch->planned), by_time);
     for (size_t i = 0; i < count; i++)
         batch->plans[i] = batch->planned[i].plan;
-    return psw_trials_run(all->trials, batch->plans, count, answer_take, batch);
+    return psw_trials_run(all->trials, batch->plans, count, all->deadline, answer_take, batch);
 }
 
 static bool is_over(struct psw_batches *all)
@@ -88,7 +88,7 @@ static int batches_run(struct batch *batch)
             all->progress(all->progress_arg, all->tried, all->count);
     }
     if (err != -WETDBG_ERR_INTERRUPTED)
-        return err;
+        return err == -ETIMEDOUT ? 0 : err;
     all->is_interrupted = true;
     return 0;
 }

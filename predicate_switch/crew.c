@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include <wetdbg/errors.h>
 
 #define LOOK_MS       100 /* how often it is looked whether somebody interrupted */
@@ -175,6 +176,7 @@ struct batch {
     const struct psw_plan *plans;
     size_t count, given; /* of plans; those before were given to somebody */
     size_t share;        /* plans at once */
+    double until;        /* 0: no end */
     struct wetdbg_trial_answer *answers;
     bool *are_there;
     size_t told; /* answers before were passed on */
@@ -254,6 +256,8 @@ static int listen_once(struct batch *batch)
                                    .events = POLLIN};
     if (*psw_session_interrupted(crew->judge->session))
         return wetdbg_fail_plain(-WETDBG_ERR_INTERRUPTED);
+    if (batch->until > 0 && wd_seconds() >= batch->until)
+        return wetdbg_fail_plain(-ETIMEDOUT);
     int got = poll(ready, crew->jobs, LOOK_MS);
     for (unsigned i = 0; got > 0 && i < crew->jobs && !err; i++)
         if (ready[i].revents)
@@ -274,13 +278,14 @@ static int batch_run(struct batch *batch)
     return err;
 }
 
-int psw_crew_run(struct psw_crew *crew, const struct psw_plan *plans, size_t count,
+int psw_crew_run(struct psw_crew *crew, const struct psw_plan *plans, size_t count, double until,
                  wetdbg_trial_fn answered, void *arg)
 {
     struct batch batch = {.crew = crew,
                           .plans = plans,
                           .count = count,
                           .share = 1 + count / (SHARES * crew->jobs),
+                          .until = until,
                           .answers = calloc(count + 1, sizeof(*batch.answers)),
                           .are_there = calloc(count + 1, sizeof(*batch.are_there)),
                           .answered = answered,

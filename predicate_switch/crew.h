@@ -41,10 +41,11 @@ void psw_crew_free(struct psw_crew *crew); /* NULL is fine; its processes are go
 
 /*
  * Runs `count` plans, which are sorted by time, and answers them in that order. What `answered`
- * returns other than 0 ends the batch, and comes back; an error of a run does so, too, as does
- * -WETDBG_ERR_INTERRUPTED. Then nothing of the batch runs any more.
+ * returns other than 0 ends the batch, and comes back; an error of a run does so, too, as do
+ * -WETDBG_ERR_INTERRUPTED, and -ETIMEDOUT at `until`, a time of wd_seconds() (0: never). Then
+ * nothing of the batch runs any more.
  */
-int psw_crew_run(struct psw_crew *crew, const struct psw_plan *plans, size_t count,
+int psw_crew_run(struct psw_crew *crew, const struct psw_plan *plans, size_t count, double until,
                  wetdbg_trial_fn answered, void *arg);
 
 #endif

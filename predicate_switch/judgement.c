@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "common/array.h"
+#include "common/clock.h"
 #include "delta/question.h"
 #include "wet/whole.h"
 #include <wetdbg/errors.h>
@@ -126,6 +127,14 @@ static void unresolved(struct wetdbg_trial_answer *answer, const char *reason)
     snprintf(answer->reason, sizeof(answer->reason), "%.*s", WETDBG_TRIAL_REASON_MAX - 1, reason);
 }
 
+/* For how long a command may be waited for. */
+static double seconds_left(const struct psw_judge *judge)
+{
+    double seconds = judge->expected.timeout_s > 0 ? judge->expected.timeout_s : ASKED_SECONDS;
+    double left = judge->until > 0 ? judge->until - wd_seconds() : seconds;
+    return left < seconds ? left : seconds;
+}
+
 static int ask(struct judging *judging, int status, struct wetdbg_trial_answer *answer)
 {
     const struct psw_judge *judge = judging->judge;
@@ -137,11 +146,15 @@ static int ask(struct judging *judging, int status, struct wetdbg_trial_answer *
         .file_count = judging->file_count,
     };
     struct wetdbg_dd_bytes output = {judging->output.data, judging->output.size_bytes};
-    double seconds = judge->expected.timeout_s > 0 ? judge->expected.timeout_s : ASKED_SECONDS;
+    double seconds = seconds_left(judge);
     char text[DLT_SAID_BYTES];
     struct dlt_how said;
+    if (seconds <= 0)
+        return wetdbg_fail_plain(-ETIMEDOUT);
     int err = dlt_question_ask(judge->expected.command, seconds, judge->expected.jobs, &ended,
                                &output, psw_session_interrupted(judge->session), &said, text);
+    if (!err && said.ending == DLT_TOO_LONG && judge->until > 0 && wd_seconds() >= judge->until)
+        err = wetdbg_fail_plain(-ETIMEDOUT);
     if (err)
         return err;
     if (said.ending != DLT_EXITED || said.number > 1)
@@ -296,26 +309,44 @@ static int passes(const struct psw_judge *judge)
                        why[judge->expected.kind]);
 }
 
+/* A command that knows the run has to say the same twice. */
+static int command_check(const struct psw_judge *judge, int status,
+                         struct wetdbg_trial_answer *first)
+{
+    struct wetdbg_trial_answer second;
+    struct psw_judge bounded = *judge;
+    if (judge->expected.budget_s > 0)
+        bounded.until = wd_seconds() + judge->expected.budget_s;
+    int err = recorded_judge(&bounded, status, first);
+    if (err || first->verdict == WETDBG_VERDICT_UNRESOLVED)
+        return err;
+    err = recorded_judge(&bounded, status, &second);
+    if (!err && first->verdict != second.verdict)
+        err = wetdbg_fail(-WETDBG_ERR_USAGE,
+                          "the oracle gave two answers to the recorded run: first '%s', then '%s'",
+                          wetdbg_verdict_name(first->verdict), wetdbg_verdict_name(second.verdict));
+    return err;
+}
+
 static int recorded_check(const struct psw_judge *judge, int status)
 {
-    struct wetdbg_trial_answer first, second;
+    struct wetdbg_trial_answer answer;
     if (judge->expected.kind == WETDBG_RIGHT_EXIT && !judge->is_crash)
         return passes(judge);
-    int err = recorded_judge(judge, status, &first);
-    if (!err && judge->expected.kind == WETDBG_RIGHT_COMMAND) {
-        err = recorded_judge(judge, status, &second);
-        if (!err && first.verdict != second.verdict)
-            err = wetdbg_fail(
-                -WETDBG_ERR_USAGE,
-                "the oracle gave two answers to the recorded run: first '%s', then '%s'",
-                wetdbg_verdict_name(first.verdict), wetdbg_verdict_name(second.verdict));
-    }
+    int err = judge->expected.kind == WETDBG_RIGHT_COMMAND ? command_check(judge, status, &answer)
+                                                           : recorded_judge(judge, status, &answer);
+    if (err == -ETIMEDOUT)
+        return wetdbg_fail(
+            -WETDBG_ERR_USAGE,
+            "of the recorded run nothing is known: the oracle, which is asked twice, "
+            "did not answer within the budget of %.3g s",
+            judge->expected.budget_s);
     if (err)
         return err;
-    if (first.verdict == WETDBG_VERDICT_UNRESOLVED)
+    if (answer.verdict == WETDBG_VERDICT_UNRESOLVED)
         return wetdbg_fail(-WETDBG_ERR_USAGE, "of the recorded run nothing is known: %s",
-                           first.reason);
-    return first.verdict == WETDBG_VERDICT_EXACT ? passes(judge) : 0;
+                           answer.reason);
+    return answer.verdict == WETDBG_VERDICT_EXACT ? passes(judge) : 0;
 }
 
 int psw_judge_init(struct psw_judge *judge, struct psw_session *session, const char *directory,

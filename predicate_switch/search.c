@@ -19,6 +19,7 @@
 #define BATCH_FIRST 8u
 #define QUICK_S     0.3
 #define TELL_S      1.0 /* seconds */
+#define LEAST_S     1e-3
 #define BATCH_MOST  512u
 #define PAIRED_MAX  64u /* candidates of which pairs are made */
 #define ENOUGH      1   /* of an answer's callback: the budget is used up */
@@ -209,6 +210,12 @@ static void tell(struct search *search)
         search->options->progress(search->options->arg, &search->result->progress);
 }
 
+static bool is_time_over(const struct search *search)
+{
+    return search->options->budget_seconds > 0 &&
+           wd_seconds() - search->began >= search->options->budget_seconds;
+}
+
 static int on_answer(void *arg, size_t index, const struct wetdbg_trial_answer *answer)
 {
     struct search *search = arg;
@@ -223,8 +230,7 @@ static int on_answer(void *arg, size_t index, const struct wetdbg_trial_answer *
     search->result->progress.tried++;
     if (!err && options->interrupted && *options->interrupted)
         err = wetdbg_fail_plain(-WETDBG_ERR_INTERRUPTED);
-    if (!err && options->budget_seconds > 0 &&
-        wd_seconds() - search->began >= options->budget_seconds)
+    if (!err && is_time_over(search))
         err = ENOUGH;
     if (wd_seconds() - search->told >= TELL_S)
         tell(search);
@@ -277,6 +283,14 @@ static int fill(struct search *search, size_t size)
     return result;
 }
 
+/* What the budget has left; 0: it has no end. */
+static double seconds_left(const struct search *search)
+{
+    double left = search->began + search->options->budget_seconds - wd_seconds();
+
+    return search->options->budget_seconds <= 0 ? 0 : left > LEAST_S ? left : LEAST_S;
+}
+
 static size_t limit_batch(const struct search *search, size_t size)
 {
     uint64_t budget = search->options->budget_trials, tried = search->result->progress.tried;
@@ -306,10 +320,11 @@ static int run_batches(struct search *search)
         if (search->batch_count) {
             double began = wd_seconds();
             qsort(search->batch, search->batch_count, sizeof(*search->batch), by_time);
-            int err = options->runner.run(options->runner.context, search->batch,
-                                          search->batch_count, on_answer, search);
+            int err =
+                options->runner.run(options->runner.context, search->batch, search->batch_count,
+                                    seconds_left(search), on_answer, search);
             tell(search);
-            if (err)
+            if (err || is_time_over(search))
                 return err == ENOUGH ? 0 : err;
             size *= wd_seconds() - began < QUICK_S ? 4 : 2;
             size = size < largest ? size : largest;

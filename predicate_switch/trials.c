@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/clock.h"
 #include "predicate_switch/candidates_priv.h"
 #include "predicate_switch/switcher.h"
 #include <wetdbg/errors.h>
@@ -70,12 +71,14 @@ static int plan_make(struct wetdbg_candidates *candidates, const struct wetdbg_t
 /* ---- batches ---- */
 
 static int run_here(const struct wetdbg_trials *trials, const struct psw_plan *plans, size_t count,
-                    wetdbg_trial_fn answered, void *arg)
+                    double until, wetdbg_trial_fn answered, void *arg)
 {
+    struct psw_judge judge = trials->judge;
     struct wetdbg_trial_answer answer;
     int err = 0;
+    judge.until = until;
     for (size_t i = 0; i < count && !err; i++) {
-        err = psw_plan_run(&trials->judge, &plans[i], &answer);
+        err = psw_plan_run(&judge, &plans[i], &answer);
         if (!err)
             err = answered(arg, i, &answer);
     }
@@ -83,25 +86,26 @@ static int run_here(const struct wetdbg_trials *trials, const struct psw_plan *p
 }
 
 int psw_trials_run(const struct wetdbg_trials *trials, const struct psw_plan *plans, size_t count,
-                   wetdbg_trial_fn answered, void *arg)
+                   double until, wetdbg_trial_fn answered, void *arg)
 {
     return trials->crew && count >= CREW_LEAST
-               ? psw_crew_run(trials->crew, plans, count, answered, arg)
-               : run_here(trials, plans, count, answered, arg);
+               ? psw_crew_run(trials->crew, plans, count, until, answered, arg)
+               : run_here(trials, plans, count, until, answered, arg);
 }
 
-static int batch_run(void *context, const struct wetdbg_trial *list, size_t count,
+static int batch_run(void *context, const struct wetdbg_trial *list, size_t count, double seconds,
                      wetdbg_trial_fn answered, void *arg)
 {
     struct wetdbg_trials *trials = context;
     struct psw_plan *plans = calloc(count + 1, sizeof(*plans));
+    double until = seconds > 0 ? wd_seconds() + seconds : 0;
     int err = plans ? 0 : -ENOMEM;
     for (size_t i = 0; i < count && !err; i++)
         err = plan_make(trials->candidates, &list[i], &plans[i]);
     if (!err)
-        err = psw_trials_run(trials, plans, count, answered, arg);
+        err = psw_trials_run(trials, plans, count, until, answered, arg);
     free(plans);
-    return err;
+    return err == -ETIMEDOUT ? 0 : err;
 }
 
 /* ---- life ---- */

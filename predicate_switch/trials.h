@@ -16,6 +16,6 @@ struct wetdbg_trials {
 
 /* Runs plans that are sorted by time, here or by the crew; as psw_crew_run() says. */
 int psw_trials_run(const struct wetdbg_trials *trials, const struct psw_plan *plans, size_t count,
-                   wetdbg_trial_fn answered, void *arg);
+                   double until, wetdbg_trial_fn answered, void *arg);
 
 #endif

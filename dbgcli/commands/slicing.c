@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/seconds.h"
 #include "dbgcli/commands/slice_groups.h"
 #include "dbgcli/commands/slice_implied.h"
 #include "dbgcli/meter.h"
@@ -18,13 +18,6 @@
 #define EARLY_LINES       40  /* shown before the slice is complete */
 #define LOOK_INSTRUCTIONS (UINT64_C(1) << 19)
 #define LONG_INSTRUCTIONS (UINT64_C(1) << 25) /* behind a first look, for which nobody need wait */
-
-static double seconds_now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 int cli_kinds_from(const struct cli_args *args, enum wetdbg_slice_kinds *kinds)
 {
@@ -83,7 +76,7 @@ int cli_criterion_parse(struct cli_session *session, const char *text, bool from
 struct watch {
     struct cli_session *session;
     struct cli_meter meter;
-    double start; /* seconds_now() */
+    double start; /* cli_seconds() */
     unsigned line_count;
     struct wetdbg_slice_line lines[EARLY_LINES]; /* strings are the model's */
     const struct wetdbg_slice *look; /* that they are from; NULL: none, or all is on the screen */
@@ -120,7 +113,7 @@ static void print_look(struct watch *watch)
 static int on_progress(void *arg, uint64_t scanned, uint64_t total)
 {
     struct watch *watch = arg;
-    if (watch->look && seconds_now() - watch->start >= PATIENCE_SECONDS)
+    if (watch->look && cli_seconds() - watch->start >= PATIENCE_SECONDS)
         print_look(watch);
     return cli_meter_update(&watch->meter, scanned, total);
 }
@@ -133,7 +126,7 @@ static int run(struct watch *watch, const struct wetdbg_criterion *criterion,
     options.session = session->slices;
     options.progress = on_progress;
     options.arg = watch;
-    watch->start = seconds_now();
+    watch->start = cli_seconds();
     cli_meter_begin(&watch->meter, session->out, is_forward ? "looking ahead" : "looking back");
     int result = (is_forward ? wetdbg_slice_forward
                              : wetdbg_slice_backward)(session->wet, criterion, &options, slice);
@@ -206,7 +199,7 @@ int cli_slice_of_set(struct cli_session *session, const struct wetdbg_set *set,
     struct watch watch = {.session = session};
     const struct wetdbg_slice_options options = {
         .session = session->slices, .progress = on_progress, .arg = &watch};
-    watch.start = seconds_now();
+    watch.start = cli_seconds();
     cli_meter_begin(&watch.meter, session->out, "looking for lines");
     int result = wetdbg_slice_of_set(set, &options, slice);
     cli_meter_end(&watch.meter);
@@ -254,7 +247,7 @@ int cli_origin_run(struct cli_session *session, const struct wetdbg_criterion *c
     struct watch watch = {.session = session};
     struct wetdbg_slice_options options = {
         .no_bypass = no_bypass, .progress = on_progress, .arg = &watch};
-    watch.start = seconds_now();
+    watch.start = cli_seconds();
     cli_meter_begin(&watch.meter, session->out, "looking back");
     int result = wetdbg_origin(session->wet, criterion, &options, origin);
     cli_meter_end(&watch.meter);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/seconds.h"
 #include "dbgcli/commands/origin_place.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/verbs/harness.h"
@@ -20,7 +21,8 @@
 #define MEETING_MAX  8                     /* findings whose slices are made */
 /* Instructions before the failure that the slice looks at: what is nearer than others is rarely
  * before that, and distances take 32 bytes for each instance. */
-#define LOOK (UINT64_C(32) << 20)
+#define LOOK          (UINT64_C(32) << 20)
+#define LEAST_SECONDS 1e-3 /* of a budget, which 0 would make endless */
 
 /* ---- options ---- */
 
@@ -186,6 +188,7 @@ static int look_at_test(struct cli_switching *self)
 static int make_trials(struct cli_switching *self)
 {
     struct cli_session *session = self->session;
+    struct wetdbg_search_options how = {.depth = 1};
     int recorded = session->info->wait_status;
     bool exits = recorded != -1 && WIFEXITED(recorded);
     const char *expect = cli_args_value(self->args, "expect");
@@ -200,6 +203,9 @@ static int make_trials(struct cli_switching *self)
                                              : WETDBG_RIGHT_EXIT;
     if (!err)
         err = parse_jobs(self->args, &self->right.jobs);
+    if (!err)
+        err = parse_search(self->args, &how);
+    self->right.budget_s = how.budget_seconds;
     if (!err && expect)
         err = cli_expected_read(expect, &self->expected, &self->right.output_size);
     self->right.output = self->expected;
@@ -207,8 +213,10 @@ static int make_trials(struct cli_switching *self)
         err = look_at_test(self);
     if (!err && !session->switcher)
         err = wetdbg_switcher_open(session->wet, &session->switcher);
+    double began = cli_seconds();
     if (!err)
         err = wetdbg_trials_new(session->switcher, &self->right, &self->trials);
+    self->judging_s = cli_seconds() - began;
     return err == -WETDBG_ERR_USAGE ? wetdbg_fail(err, "switch: %s", wetdbg_error(err)) : err;
 }
 
@@ -497,6 +505,10 @@ static int search(struct cli_switching *self)
 
     if (err)
         return err;
+    if (how.budget_seconds > 0)
+        how.budget_seconds = how.budget_seconds > self->judging_s + LEAST_SECONDS
+                                 ? how.budget_seconds - self->judging_s
+                                 : LEAST_SECONDS;
     char *name = name_search(self), *journal = find_journal(self);
     how.runner = wetdbg_trials_runner(self->trials, self->candidates);
     how.enough =

@@ -24,7 +24,7 @@ struct cli_harness; /* dbgcli/verbs/harness.h */
         {"ok", 0, "CRITERION", "this is right, for the order near (repeatable)"},                  \
         {"extents", 0, NULL, "also a branch's way for all its instances, and from one on"},        \
         {"depth", 0, "N", "2: also pairs of the first candidates"},                                \
-        {"budget", 0, "TIME|N", "at most N switched runs, or 30s, 5m, 1h"},                        \
+        {"budget", 0, "TIME|N", "at most N switched runs, or 30s, 5m, 1h for these and CMD"},      \
         {"jobs", 0, "N", "switched runs side by side; by default one for each processor"},         \
         {"all", 0, NULL, "go on after the first that is right"},                                   \
         {"libraries", 0, NULL, "switch in libraries, too"},                                        \
@@ -55,6 +55,7 @@ struct cli_switching {
     struct wetdbg_expectation right;
     uint8_t *expected;
     struct wetdbg_trials *trials;
+    double judging_s;            /* the recorded run took so long to be judged */
     const char *target;          /* what is wrong */
     struct cli_harness *harness; /* a test, which says what is right; NULL: the options do */
     char *found;                 /* of a test: what is wrong */

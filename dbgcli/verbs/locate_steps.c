@@ -329,6 +329,7 @@ static int switch_decisions(struct cli_locating *self)
     }
     if (!self->session->switcher)
         err = wetdbg_switcher_open(self->session->wet, &self->session->switcher);
+    expected.budget_s = SWITCHING_SHARE * cli_locating_seconds_left(self);
     if (!err)
         err = wetdbg_trials_new(self->session->switcher, &expected, &self->trials);
     if (!err)

@@ -153,6 +153,7 @@ struct wetdbg_expectation {
      * names that, WETDBG_STATUS is the exit status (128 + N for signal N). */
     const char *command;
     double timeout_s; /* of a command; 0: a minute */
+    double budget_s;  /* for asking it about the recorded run, twice; 0: no end */
     /*
      * WETDBG_RIGHT_CALLER: asked of each run that ends by itself, in the process that made it:
      * `text` is what it put out to descriptors 1 and 2, in the order in which it did, with a 0
@@ -170,7 +171,7 @@ struct wetdbg_trials;
  * the order of the runs' times; what is found, and in which order, is the same for any number. A
  * run of which more output cannot make another verdict ends there. The recorded run is judged
  * first: -WETDBG_ERR_USAGE, explained, if it is right, if a command gives it two answers, or if
- * that knows nothing of it. A run that waits for ever is wrong. The switcher outlives it; *out is
+ * that knows nothing of it, or not within the budget. A run that waits for ever is wrong. The switcher outlives it; *out is
  * for wetdbg_trials_free(). -WETDBG_ERR_INTERRUPTED, -ENOMEM.
  */
 int wetdbg_trials_new(struct wetdbg_switcher *switcher, const struct wetdbg_expectation *expected,
@@ -181,7 +182,8 @@ void wetdbg_trials_free(struct wetdbg_trials *trials); /* NULL is fine */
  * "exit". Lives as long as the trials. */
 const char *wetdbg_trials_failure(const struct wetdbg_trials *trials);
 
-/* The runner, for trials of these candidates. */
+/* The runner, for trials of these candidates. When a budget's seconds are over, neither a command
+ * nor, where there are several jobs, a run is waited for. */
 struct wetdbg_trial_runner wetdbg_trials_runner(struct wetdbg_trials *trials,
                                                 struct wetdbg_candidates *candidates);
 

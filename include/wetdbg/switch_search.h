@@ -69,12 +69,13 @@ typedef int (*wetdbg_trial_fn)(void *arg, size_t index, const struct wetdbg_tria
 
 /*
  * Runs a batch of trials, sorted by the time of their first switch, so that one pass over the run
- * can do them all. They are borrowed for the call. Returns what `answered` returned if that was not
- * 0, else 0 or an error.
+ * can do them all. They are borrowed for the call. `seconds`: what the budget has left; 0: there is
+ * none. When that is over, the batch may end without further answers. Returns what `answered`
+ * returned if that was not 0, else 0 or an error.
  */
 struct wetdbg_trial_runner {
     void *context;
-    int (*run)(void *context, const struct wetdbg_trial *trials, size_t count,
+    int (*run)(void *context, const struct wetdbg_trial *trials, size_t count, double seconds,
                wetdbg_trial_fn answered, void *arg);
 };
 
@@ -91,7 +92,7 @@ struct wetdbg_search_options {
     struct wetdbg_trial_runner runner;
     /* At least so many trials at once; later batches are larger, and all are with `all`. 0: 8 */
     unsigned batch;
-    /* Ends: trials that are made, and seconds; 0: none. What is running then is waited for. */
+    /* Ends: trials that are made, and seconds; 0: none. For what is running then see the runner. */
     uint64_t budget_trials;
     double budget_seconds;
     /* The search ends after the first finding of this verdict or a better one; 0: exact. */

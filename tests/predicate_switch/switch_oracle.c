@@ -126,7 +126,7 @@ static void try_one(const struct oracle *oracle, const struct wetdbg_trial *tria
 /* ---- batches ---- */
 
 /* Each of `jobs` processes takes every jobs-th trial. */
-static int run_batch(void *context, const struct wetdbg_trial *trials, size_t count,
+static int run_batch(void *context, const struct wetdbg_trial *trials, size_t count, double seconds,
                      wetdbg_trial_fn answered, void *arg)
 {
     const struct oracle *oracle = context;
@@ -136,6 +136,7 @@ static int run_batch(void *context, const struct wetdbg_trial *trials, size_t co
     pid_t workers[64];
     int err = 0, status;
 
+    (void)seconds;
     if (answers == MAP_FAILED)
         return -ENOMEM;
     for (unsigned job = 0; job < oracle->jobs; job++) {

@@ -149,6 +149,47 @@ def check_interrupt(bench):
     bench.check(not any(map(is_alive, children)), f"of {children} some are left")
 
 
+def sleepers(seconds):
+    """The processes that sleep for so long: the number is nobody else's."""
+    found = set()
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                if file.read() == b"sleep\0%d\0" % seconds and is_alive(int(name)):
+                    found.add(int(name))
+        except OSError:
+            pass
+    return found
+
+
+def check_slow_oracle(bench):
+    """An oracle that does not end is ended with its offspring: by the budget, and by Ctrl-C."""
+    trace, seconds = bench.path("omission"), 100000 + os.getpid()
+    slow = f"sleep {seconds} & sleep {seconds}"
+    wait = f'if test -e {bench.path("asked")}2; then {slow}; fi; ' \
+           f'test -e {bench.path("asked")}1 && touch {bench.path("asked")}2; touch {bench.path("asked")}1; exit 1'
+    for jobs in (1, 2):
+        run = bench.wet("switch", "--restart", "--budget=2s", f"--jobs={jobs}", f"--oracle={slow}", trace)
+        bench.check(run.status == 2 and "did not answer within the budget of 2 s" in run.err, "the recorded run's judge is slow", run)
+        for number in "12":
+            if os.path.exists(bench.path("asked") + number):
+                os.unlink(bench.path("asked") + number)
+        run = bench.wet("switch", "--restart", "--json", "--budget=3s", f"--jobs={jobs}", f"--oracle={wait}", trace)
+        end = run.objects()[-1]
+        bench.check(run.status == 1 and end["tried"] == 0 and not end["complete"] and end["seconds"] < 30,
+                    "that of a switched run is slow", run)
+        bench.check(not sleepers(seconds), f"with {jobs} jobs an oracle is left: {sleepers(seconds)}")
+    again = bench.wet("switch", "--json", "--budget=8", f"--oracle={wait.replace(slow, 'exit 1')}", trace)
+    bench.check(again.objects()[-1]["tried"] == 8, "what was not answered is remembered as if it was", again)
+    run = subprocess.Popen([bench.wetdbg, "switch", "--restart", f"--oracle={slow}", trace], stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, env=bench.environment, start_new_session=True)
+    while run.poll() is None and not sleepers(seconds):
+        time.sleep(0.05)
+    os.killpg(run.pid, signal.SIGINT)
+    out, err = run.communicate(timeout=30)
+    bench.check(run.returncode == 130 and not sleepers(seconds), f"Ctrl-C while the oracle works: {run.returncode} {out} {err}")
+
+
 def offspring(pid):
     """All processes below one."""
     found, parents = set(), {}
@@ -204,6 +245,7 @@ def test(bench, _):
     check_table(bench)
     check_jobs(bench)
     check_interrupt(bench)
+    check_slow_oracle(bench)
     check_files(bench)
     check_refusals(bench)
 
