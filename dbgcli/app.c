@@ -79,6 +79,14 @@ static bool wants_json(const struct cli_verb *verb, int argc, char **argv)
     return false;
 }
 
+static int failure_status(const struct cli_verb *verb, int code)
+{
+    int status = cli_exit_status(code);
+    if (verb->failure_status && status != CLI_EXIT_USAGE)
+        return verb->failure_status;
+    return verb->absent_status && status == CLI_EXIT_NOT_FOUND ? verb->absent_status : status;
+}
+
 static int run_verb(struct cli_app *app, const struct cli_verb *verb, int argc, char **argv)
 {
     struct cli_args args;
@@ -99,8 +107,7 @@ static int run_verb(struct cli_app *app, const struct cli_verb *verb, int argc, 
     cli_args_fini(&args);
     if (result >= 0)
         return result;
-    int status = cli_out_error(app->out, "wetdbg", result);
-    return verb->failure_status && status != CLI_EXIT_USAGE ? verb->failure_status : status;
+    return cli_out_error_as(app->out, "wetdbg", result, failure_status(verb, result));
 }
 
 static int run(struct cli_app *app, int argc, char **argv)

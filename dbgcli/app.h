@@ -27,6 +27,7 @@ struct cli_verb {
     const char *summary; /* one line of help */
     const struct cli_syntax *syntax;
     int failure_status; /* exit status for its errors but usage; 0: dbgcli/exit_status.h */
+    int absent_status;  /* for what is not there, where 1 is an answer; 0: no other */
 };
 
 /* The table; ends with a row without name. */

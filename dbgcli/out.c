@@ -268,7 +268,11 @@ void cli_out_json(struct cli_out *out, json_t *value)
 
 int cli_out_error(struct cli_out *out, const char *place, int code)
 {
-    int status = cli_exit_status(code);
+    return cli_out_error_as(out, place, code, cli_exit_status(code));
+}
+
+int cli_out_error_as(struct cli_out *out, const char *place, int code, int status)
+{
     const char *message = wetdbg_error(code);
     cli_out_end(out);
     if (out->json) {

@@ -85,6 +85,9 @@ void cli_out_json(struct cli_out *out, json_t *value);
  */
 int cli_out_error(struct cli_out *out, const char *place, int code);
 
+/* The same, where another exit status belongs to the error; returns it. */
+int cli_out_error_as(struct cli_out *out, const char *place, int code, int status);
+
 /* JSON string of untrusted bytes (invalid UTF-8 becomes U+FFFD); null for NULL. Never fails:
  * where memory is short the process ends. */
 json_t *cli_json_text(const char *text);

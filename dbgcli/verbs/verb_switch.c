@@ -35,7 +35,8 @@ const struct cli_syntax cli_switch_syntax = {
         "--ctest and --harness take a failing test: it is run, recorded, and the process searched\n"
         "whose failing made it fail. Of cmocka, Check, CUnit, GoogleTest, Unity and TAP the case\n"
         "that failed has to become ok. docs/harnesses.md has recipes for CI.\n"
-        "Exit status 0: found, 1: none is right, 125: none, and some runs were unresolved.\n"
+        "Exit status 0: found, 1: none is right, 125: none, and some runs were unresolved, or\n"
+        "what was named is not there; others are those of all verbs.\n"
         "The same command goes on after an end; FILE.wet.switch-journal has the answers so far.",
     .example = "wetdbg switch --expect=right.txt -- ./report 2024-02-29",
 };

@@ -239,6 +239,19 @@ def check_refusals(bench):
         bench.check(said in run.err and run.err.count("\n") == 1, f"{arguments}: what is said", run)
 
 
+def check_absent(bench):
+    """What is not there is not taken for the answer that no decision is right."""
+    trace, right = bench.path("omission"), bench.path("right")
+    for arguments, said in (([f"--expect={right}", "nonexistent"], "no such program"), (["--no-crash", "--", "./nowhere"], "no such program"),
+                            ([f"--expect={right}", "--target=nobody", trace], "no variable 'nobody'")):
+        run = bench.wet("switch", *arguments)
+        bench.check(run.status == 125 and said in run.err, f"{arguments}: {run.status}", run)
+        run = bench.wet("switch", "--json", *arguments)
+        bench.check(run.status == 125 and run.objects()[-1]["status"] == 125, f"{arguments}, as an object", run)
+    run = bench.wet("locate", "nonexistent")
+    bench.check(run.status == 1, "locate has no such answer", run)
+
+
 def test(bench, _):
     check_expect(bench)
     check_crash(bench)
@@ -248,6 +261,7 @@ def test(bench, _):
     check_slow_oracle(bench)
     check_files(bench)
     check_refusals(bench)
+    check_absent(bench)
 
 
 e2e.main(test)
