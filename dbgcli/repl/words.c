@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dbgcli/repl/words.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,12 +10,24 @@
 
 static const char blanks[] = " \t\r\n\f\v";
 
+/* What is behind the = of VARIABLE='c': a value as C writes it. Values of options, and bytes of an
+ * input (input:0='c'), are written as they are. */
+static bool is_character(const char *word, const char *at)
+{
+    return *at == '\'' && at > word && at[-1] == '=' && at[1] && at[1] != '\'' && at[2] == '\'' &&
+           *word != '-' && !memchr(word, ':', (size_t)(at - word));
+}
+
 /* Copies one word to `to`, which has room for all of the line; returns where it ended. */
 static const char *copy_word(const char *from, char *to, char *open_quote)
 {
+    const char *word = from;
     char quote = 0;
     for (; *from && (quote || !strchr(blanks, *from)); from++) {
-        if (quote ? *from == quote : *from == '\'' || *from == '"')
+        if (!quote && is_character(word, from)) {
+            to = mempcpy(to, from, 3);
+            from += 2;
+        } else if (quote ? *from == quote : *from == '\'' || *from == '"')
             quote = quote ? 0 : *from;
         else if (quote == '"' && *from == '\\' && from[1])
             *to++ = *++from;

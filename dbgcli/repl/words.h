@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A command line as words: blanks separate, '...' and "..." keep them together, inside "..." a
  * backslash takes the next character as it is. Elsewhere backslashes are ordinary (regular
- * expressions). No expansion of any kind. */
+ * expressions). The quotes of VARIABLE='c' stay: that is a value. No expansion of any kind. */
 #ifndef DBGCLI_REPL_WORDS_H
 #define DBGCLI_REPL_WORDS_H
 

@@ -170,6 +170,9 @@ static void words_are_split_and_quotes_kept_together(void **state)
         {"''", ""},
         {"f\\.o 'a\\b'", "f\\.o|a\\b"},
         {"a.c:12#3", "a.c:12#3"},
+        {"x='c' y=' '@3 *p='=' a==' '", "x='c'|y=' '@3|*p='='|a==' '"},
+        {"x='cd' x='' x=\"'c'\" x=\"c\"", "x=cd|x=|x='c'|x=c"},
+        {"--expect='c' input:0='c' env:A='c' 'c' x'c'", "--expect=c|input:0=c|env:A=c|c|xc"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct cli_words words;

@@ -43,7 +43,7 @@ def check_switches(bench, trace):
     bench.check(answer.get("output") == "4 big\n", f"one more is big: {answer}")
     check(bench, trace, f"what-if big=40@{turn}#10", end="exit", exit=1)
     check(bench, trace, f"what-if i=1000@{turn}#2", end="exit", exit=0)
-    for value, text in (("5", "8 big\n"), ("\"'5'\"", "56 big\n")):
+    for value, text in (("5", "8 big\n"), ("'5'", "56 big\n"), ("\"'5'\"", "56 big\n")):
         answer = check(bench, trace, f"what-if big={value}@{turn}#7 --output 1", end="exit", exit=1)
         bench.check(answer.get("output") == text, f"big is {value}: {answer}")
     check(bench, trace, f"what-if {turn}#11 switch", schema="wetdbg.error/1",
