@@ -61,6 +61,8 @@ static void take_line(struct rec_report *report, const char *line)
         keep(&report->dir, rest);
     else if ((rest = after(line, TCK_REPORT_NO_TICKS)) != NULL)
         keep(&report->no_ticks, rest);
+    else if ((rest = after(line, TCK_REPORT_BEGAN)) != NULL)
+        report->began_ns = strtoll(rest, NULL, 10);
     else if ((rest = after(line, TCK_REPORT_STARTED)) != NULL)
         report->program = (pid_t)atoi(rest);
     else if ((rest = after(line, TCK_REPORT_STOPPED)) != NULL)

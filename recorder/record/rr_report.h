@@ -12,11 +12,12 @@
 struct rec_report {
     int fd; /* non-blocking; -1 = nothing more will come */
     /* what was said once */
-    char *dir;       /* the trace directory, as rr named it; NULL = none was made */
-    char *no_ticks;  /* why nothing can be counted */
-    pid_t program;   /* 0 = the program never started */
-    bool is_aborted; /* rr gave up by itself */
-    int write_error; /* errno: there was no room for the recording */
+    char *dir;        /* the trace directory, as rr named it; NULL = none was made */
+    char *no_ticks;   /* why nothing can be counted */
+    pid_t program;    /* 0 = the program never started */
+    int64_t began_ns; /* when it did, as file systems stamp; 0 = it was not said */
+    bool is_aborted;  /* rr gave up by itself */
+    int write_error;  /* errno: there was no room for the recording */
     /* what was said since the reader last set it to 0 */
     int stop_signal;           /* the program was stopped by it */
     uint64_t rr_signals;       /* bit N-1: rr was sent signal N */

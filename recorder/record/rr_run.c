@@ -335,6 +335,8 @@ int wetdbg_record(const struct wetdbg_record_options *options, char *const argv[
      * run that goes on differently has less to go by; without sums (no room for them) the recording
      * is as good as one that rr made alone; without a mark (no HOME) it counts as somebody
      * else's. */
+    if (!err && run.report.began_ns > 0)
+        surroundings.began.began_ns = run.report.began_ns;
     if (!err) {
         rec_processor_write(found.trace_dir);
         rec_surroundings_write(&surroundings, found.trace_dir);

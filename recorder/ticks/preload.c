@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "recorder/ticks/counters.h"
@@ -271,6 +272,18 @@ EXPORT FILE *fopen64(const char *path, const char *how)
     return open_stream(path, how);
 }
 
+/* rr has made its directory, and the program has executed nothing yet. */
+static void note_begin(void)
+{
+    struct timespec now;
+    char text[32];
+
+    if (clock_gettime(CLOCK_REALTIME_COARSE, &now))
+        return;
+    snprintf(text, sizeof(text), "%lld", (long long)now.tv_sec * 1000000000 + now.tv_nsec);
+    tck_report(TCK_REPORT_BEGAN, text);
+}
+
 /* `stop` is the stop signal with its event bits; 0 = the task is gone. */
 static void note_stop(pid_t tid, int stop)
 {
@@ -285,6 +298,7 @@ static void note_stop(pid_t tid, int stop)
     case STOP_EVENT(PTRACE_EVENT_EXEC):
         if (!has_started && is_recording) {
             signal(SIGXFSZ, SIG_IGN); /* a file that grew too large is told by write() */
+            note_begin();
             tck_jobs_start(tid);
         }
         has_started = true;

@@ -22,6 +22,7 @@
 
 /* Lines of the report: a word, what follows it, and a zero byte, since paths may have line ends. */
 #define TCK_REPORT_DIR      "dir "      /* + path: rr created this trace directory */
+#define TCK_REPORT_BEGAN    "began "    /* + nanoseconds since 1970 by the clock of file stamps */
 #define TCK_REPORT_STARTED  "started "  /* + process: the program's first exec succeeded */
 #define TCK_REPORT_STOPPED  "stopped "  /* + signal: the program was stopped by it */
 #define TCK_REPORT_GOT      "got "      /* + signal: rr itself was sent one of those below */

@@ -130,6 +130,17 @@ def check_changed(bench, trace, kept):
                 "has changed since the recording began", f"a file that has changed: {answer}")
 
 
+def check_absent(bench):
+    """That a name was absent is known, too, where the recording lies in the program's own directory: rr made it before."""
+    here = bench.path("here")
+    os.mkdir(here)
+    subprocess.run([bench.wetdbg, "record", "-o", "trace", "--", f"{bench.build}/tests/predicate_switch/switch_turncoat", "absent"],
+                   env=bench.environment, cwd=here, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60, check=False)
+    answer = ask(bench, f"{here}/trace", f"what-if order=9@{MARKS['ORDER']}")
+    bench.check(answer.get("end") == "exit" and answer.get("exit") == 9, f"in its own directory: {answer}")
+    bench.check(os.listdir(here) == ["trace"], f"a switched run made a file: {os.listdir(here)}")
+
+
 def check_killed(bench):
     """Nothing is left of a kept run whose making is ended by a signal."""
     trace, kept = bench.record("long", f"{bench.build}/tests/e2e/e2e_long_run", "6000000"), bench.path("long.wet")
@@ -192,6 +203,7 @@ def test(bench, _):
     check_killed(bench)
     check_harm(bench, trace, kept)
     check_changed(bench, trace, kept)
+    check_absent(bench)
     check_wall(bench)
     check_strange(bench)
 
