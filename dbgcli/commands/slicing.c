@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "dbgcli/alloc.h"
-#include "dbgcli/seconds.h"
 #include "dbgcli/commands/slice_groups.h"
 #include "dbgcli/commands/slice_implied.h"
 #include "dbgcli/meter.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/screen.h"
+#include "dbgcli/seconds.h"
 #include <wetdbg/errors.h>
 
 #define PATIENCE_SECONDS  0.1 /* before lines of a slice in progress are shown */

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "dbgcli/alloc.h"
-#include "dbgcli/seconds.h"
 #include "dbgcli/commands/origin_place.h"
 #include "dbgcli/interrupt.h"
+#include "dbgcli/seconds.h"
 #include "dbgcli/verbs/harness.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/prune.h>

@@ -171,8 +171,8 @@ struct wetdbg_trials;
  * the order of the runs' times; what is found, and in which order, is the same for any number. A
  * run of which more output cannot make another verdict ends there. The recorded run is judged
  * first: -WETDBG_ERR_USAGE, explained, if it is right, if a command gives it two answers, or if
- * that knows nothing of it, or not within the budget. A run that waits for ever is wrong. The switcher outlives it; *out is
- * for wetdbg_trials_free(). -WETDBG_ERR_INTERRUPTED, -ENOMEM.
+ * that knows nothing of it, or not within the budget. A run that waits for ever is wrong. The
+ * switcher outlives it; *out is for wetdbg_trials_free(). -WETDBG_ERR_INTERRUPTED, -ENOMEM.
  */
 int wetdbg_trials_new(struct wetdbg_switcher *switcher, const struct wetdbg_expectation *expected,
                       struct wetdbg_trials **out);
