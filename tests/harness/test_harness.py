@@ -94,7 +94,7 @@ def check_refusals(bench, build):
             (("--ctest=till", at, "x"), 2, "takes no program"), (("--build=x", "--harness", "x"), 2, "goes with --ctest"),
             (("--ctest=till", "--expect=x", at), 2, "only one"), (("--harness",), 2, "needs the test program"),
             (("--harness", "--", f"{build}/shop_bare"), 3, "no debug information"),
-            (("--harness", "--", "/nowhere/program"), 1, "no program /nowhere/program"), ((), 2, "says what is right")):
+            (("--harness", "--", "/nowhere/program"), 125, "no program /nowhere/program"), ((), 2, "says what is right")):
         run = bench.wet("switch", *words)
         bench.check(run.status == status and said in run.err and run.err.count("\n") == 1 and not run.out,
                     f"{words} is not refused so", run)
