@@ -131,8 +131,8 @@ int wetdbg_mutants_find(struct wetdbg_trials *trials, const struct wetdbg_mutant
  * that passed: what mends a program leaves alone what was right (validation by a test suite: C. Le
  * Goues, T. Nguyen, S. Forrest, W. Weimer, GenProg, TSE 38(1), 2012, section 3.4). Sets `held` and
  * `broken` of them. Runs that do not execute the instruction, or are unresolved, say nothing. Of
- * the options budget_seconds and interrupted count. 0, -ENOMEM; errors of wetdbg_switcher_open() and
- * wetdbg_switcher_run().
+ * the options budget_seconds and interrupted count. 0, -ENOMEM; errors of wetdbg_switcher_open()
+ * and wetdbg_switcher_run().
  */
 int wetdbg_mutants_hold_against(struct wetdbg *wet, struct wetdbg_mutant_result *result,
                                 struct wetdbg *const *passing, size_t passing_count,
