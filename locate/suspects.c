@@ -419,11 +419,13 @@ int wetdbg_locate_take_mutants(struct wetdbg_locate *locate,
         const struct wetdbg_mutant *mutant = &result->items[i];
         evidence->mutated++;
         evidence->mutated_here += mutant->effect == WETDBG_EFFECT_HERE;
-        if (i >= result->repairing || mutant->broken)
+        if (i >= result->repairing)
             continue;
-        evidence->mutated_exactly += mutant->verdict == WETDBG_VERDICT_EXACT;
-        evidence->mutated_safely += mutant->verdict == WETDBG_VERDICT_EXACT && mutant->held;
-        if (!evidence->mutated_well++)
+        bool is_exact = mutant->verdict == WETDBG_VERDICT_EXACT && !mutant->broken;
+        bool is_better = evidence->mutant.broken && !mutant->broken;
+        evidence->mutated_exactly += is_exact;
+        evidence->mutated_safely += is_exact && mutant->held;
+        if (!evidence->mutated_well++ || is_better)
             evidence->mutant = *mutant; /* the best of them come first */
         if (locate->most_mutated < evidence->mutated_well)
             locate->most_mutated = evidence->mutated_well;

@@ -79,7 +79,7 @@ static bool is_interrupted(const struct mutating *work)
  * both count, as factors. */
 static uint64_t turn_of(uint32_t rank, unsigned round)
 {
-    static const unsigned factors[] = {1, 3, 8, 16};
+    static const unsigned factors[] = {1, 2, 2, 24};
     return ((uint64_t)rank + 8) * factors[round < 3 ? round : 3] * HERE;
 }
 

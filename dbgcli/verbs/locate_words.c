@@ -29,6 +29,17 @@ static char *switch_words(const struct wetdbg_evidence *evidence)
                         repairs[evidence->verdict]);
 }
 
+/* What became of passing runs with it. */
+static char *held_words(const struct wetdbg_mutant *mutant)
+{
+    if (mutant->broken)
+        return cli_strdup(", but a passing run is not");
+    if (!mutant->held)
+        return cli_strdup("");
+    return mutant->held == 1 ? cli_strdup(", and a passing run stays so")
+                             : cli_asprintf(", and %" PRIu32 " passing runs stay so", mutant->held);
+}
+
 static char *mutant_words(const struct cli_locating *self, const struct wetdbg_suspect *suspect,
                           uint64_t count, uint64_t total)
 {
@@ -44,10 +55,7 @@ static char *mutant_words(const struct cli_locating *self, const struct wetdbg_s
     char *words =
         cli_mutant_words(self->session->wet, mutant,
                          cli_source_text(self->session, suspect->file, suspect->line, suspect->pc));
-    char *held = mutant->held
-                     ? cli_asprintf(", and %" PRIu32 " passing run%s stay%s right", mutant->held,
-                                    mutant->held == 1 ? "" : "s", mutant->held == 1 ? "s" : "")
-                     : cli_strdup("");
+    char *held = held_words(mutant);
     char *text =
         cli_asprintf("with %s %s%s (%" PRIu64 " of %" PRIu64 " changes tried here do that)", words,
                      repairs[mutant->verdict], held, count, total);

@@ -76,10 +76,10 @@ struct wetdbg_evidence {
      * how many it was at least less wrong; and the best of these. */
     uint64_t replaced, repaired_exactly, repaired;
     struct wetdbg_replacement repair;
-    /* Of mutants of its instructions: how many were tried, how many of them made the run right, how
-     * many at least less wrong; and the best of these. Those that break a passing run do not
-     * count. Of the first ones: how many left some passing run right that executes them. Of all:
-     * how many changed what is wrong, and nothing before it. */
+    /* Of mutants of its instructions: how many were tried, how many of them made the run right and
+     * broke no passing run, how many made it at least less wrong; and the best of these. Of those
+     * that made it right: how many left some passing run right that executes them. Of all: how many
+     * changed what is wrong, and nothing before it. */
     uint64_t mutated, mutated_exactly, mutated_well, mutated_safely, mutated_here;
     struct wetdbg_mutant mutant;
     /* Predicates' instances of the line on which something of the slice depends implicitly, and
