@@ -313,7 +313,7 @@ static int add_records(struct feed_conv *conv, const struct feed_task *task, con
                        uint64_t bytes)
 {
     const struct rrt_frame *frame = conv->frame;
-    struct record record;
+    struct record record = {0};
     size_t protects = 0;
     int err = 0;
     for (uint64_t at = 0, next = 0; at < bytes && !err; at = next) {
