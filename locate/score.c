@@ -89,16 +89,21 @@ static void repair_features(const struct wetdbg_locate *locate,
     *out++ = locate->most_repaired ? repaired / (double)locate->most_repaired : 0;
 }
 
+/* Of a line that says much there are many mutants, of which one may be right. A third of them tell
+ * that what is wrong depends on the line as well as all do. */
+#define MUTANTS_DAMPED 20
+#define TELLING        3
+
 static void mutant_features(const struct wetdbg_locate *locate,
                             const struct wetdbg_evidence *evidence, double *out)
 {
-    double well = (double)evidence->mutated_well;
+    double well = (double)evidence->mutated_well, count = (double)evidence->mutated;
 
     *out++ = evidence->mutated_exactly > 0;
-    *out++ = well / ((double)evidence->mutated + SHARE_DAMPED);
+    *out++ = well / (count + MUTANTS_DAMPED);
     *out++ = locate->most_mutated ? well / (double)locate->most_mutated : 0;
     *out++ = evidence->mutated_safely > 0;
-    *out++ = (double)evidence->mutated_here / ((double)evidence->mutated + SHARE_DAMPED);
+    *out++ = fmin(1, TELLING * (double)evidence->mutated_here / (count + SHARE_DAMPED));
 }
 
 /* Of what made something that is wrong nothing is known that it made anything right. */

@@ -21,7 +21,7 @@ static const struct loc_weight loc_weights[] = {
     {"prefix", 0.86, 0.00},       {"no_crash", 0.73, 0.00},     {"implied", -0.04, 0.00},
     {"repair_exact", 1.84, 1.00}, {"repair_share", 2.43, 1.50}, {"repair_most", 1.87, 1.00},
     {"mutant_exact", 6.00, 4.00}, {"mutant_share", 1.00, 1.00}, {"mutant_most", 1.00, 1.00},
-    {"mutant_safe", 0.00, 4.00},  {"mutant_here", 1.00, 4.00},  {"piece_ochiai", 2.00, 0.00},
+    {"mutant_safe", 0.00, 4.00},  {"mutant_here", 0.50, 2.00},  {"piece_ochiai", 2.00, 0.00},
     {"piece_only", 1.00, 0.00},   {"piece_past", 0.00, 0.00},   {"ochiai", 0.00, 5.00},
     {"slice_ochiai", 0.00, 2.00}, {"new_values", 0.00, 2.00},   {"as_always", 0.00, 0.00},
     {"only_here", 0.00, 0.00},

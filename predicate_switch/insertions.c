@@ -158,6 +158,21 @@ static unsigned sign_shifted(const struct insn *insn, struct psw_insertion *list
     return count;
 }
 
+/* Neighbouring arguments of a call, of which nobody knows how many it has, are exchanged. */
+static unsigned swapped(struct psw_insertion *list)
+{
+    static const uint8_t exchanges[PSW_OF_VALUE_MAX][3] = {
+        {0x48, 0x87, 0xf7}, {0x48, 0x87, 0xd6}, {0x48, 0x87, 0xca}}; /* rdi, rsi, rdx, rcx */
+    unsigned count = 0;
+    for (unsigned i = 0; i < PSW_OF_VALUE_MAX; i++) {
+        struct psw_insertion *made = add(list, &count, WETDBG_MUTATION_SWAPPED, 1, i + 2);
+        made->was = i + 1;
+        made->before_size = sizeof(exchanges[i]);
+        memcpy(made->before, exchanges[i], sizeof(exchanges[i]));
+    }
+    return count;
+}
+
 unsigned psw_insertions_of_value(const uint8_t *code, size_t length,
                                  struct psw_insertion list[PSW_OF_VALUE_MAX])
 {
@@ -179,6 +194,8 @@ unsigned psw_insertions_of_value(const uint8_t *code, size_t length,
                        (is_register(&insn.ops[1]) || is_memory(&insn.ops[1]))
                    ? loaded(&insn, list)
                    : 0;
+    case ZYDIS_MNEMONIC_CALL:
+        return swapped(list);
     case ZYDIS_MNEMONIC_SHR:
         return is_register(&insn.ops[0]) ? sign_shifted(&insn, list) : 0;
     default:

@@ -35,6 +35,7 @@ const char *wetdbg_mutation_name(enum wetdbg_mutation mutation)
                                         [WETDBG_MUTATION_MEMBER] = "member",
                                         [WETDBG_MUTATION_LEFT_OUT] = "left-out",
                                         [WETDBG_MUTATION_VALUE] = "value",
+                                        [WETDBG_MUTATION_SWAPPED] = "swapped",
                                         [WETDBG_MUTATION_ZERO] = "zero",
                                         [WETDBG_MUTATION_COUNT] = "count"};
     return mutation < sizeof(names) / sizeof(*names) ? names[mutation] : "?";

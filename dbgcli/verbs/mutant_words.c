@@ -142,6 +142,9 @@ char *cli_mutant_words(struct wetdbg *wet, const struct wetdbg_mutant *mutant, c
         return cli_strdup(is_call(mutant) ? "its call left out" : "what it stores left as it was");
     case WETDBG_MUTATION_VALUE:
         return cli_strdup(mutant->is > 0 ? "a value of it one more" : "a value of it one less");
+    case WETDBG_MUTATION_SWAPPED:
+        return cli_asprintf("arguments %" PRId64 " and %" PRId64 " of its call exchanged",
+                            mutant->was, mutant->is);
     case WETDBG_MUTATION_ZERO:
     case WETDBG_MUTATION_COUNT:
         return statement_words(wet, mutant);

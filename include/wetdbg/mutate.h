@@ -41,12 +41,13 @@ enum wetdbg_mutation {
     WETDBG_MUTATION_MEMBER,     /* what lies beside it in memory: displacements `was`, `is` */
     WETDBG_MUTATION_LEFT_OUT,   /* a store or a call is left out */
     WETDBG_MUTATION_VALUE,      /* what is loaded, moved or stored is `is` more: 1 or -1 */
+    WETDBG_MUTATION_SWAPPED,    /* of a call arguments `was` and `is`, from 1, are exchanged */
     WETDBG_MUTATION_ZERO,       /* before it `place` is set to 0 */
     WETDBG_MUTATION_COUNT,      /* before it `place` is counted up or down, by `is`: 1 or -1 */
 };
 
 /* "comparison", "always", "never", "constant", "operator", "extension", "variable", "member",
- * "left-out", "value", "zero", "count"; static. */
+ * "left-out", "value", "swapped", "zero", "count"; static. */
 const char *wetdbg_mutation_name(enum wetdbg_mutation mutation);
 
 /* What a variable's location counts from. */

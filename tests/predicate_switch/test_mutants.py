@@ -109,6 +109,8 @@ def check_natively(bench, failing, mutants):
     chosen = repairing[:CHECKED // 2] + rng.sample(others, min(len(others), CHECKED // 2))
     for mutant in chosen:
         natively = verdict_of(failing, failing.natively(mutant))
+        if mutant["verdict"] == "wrong" and natively == "prefix":  # what is read may be an address, another one each time
+            natively = next((other for other in (verdict_of(failing, failing.natively(mutant)) for _ in range(8)) if other != "prefix"), natively)
         if natively == "endless":
             bench.check(mutant["verdict"] != "exact", f"{failing.fault.program}: {mutant} does not end")
         elif mutant["verdict"] == "exact" or natively == "exact":
@@ -147,7 +149,7 @@ def check_texts(bench, failing, mutants):
 def check_caves(bench, failing, mutants):
     """Of each kind some."""
     longer = [mutant for mutant in mutants if mutant["cave"]]
-    bench.check({mutant["mutation"] for mutant in longer} >= {"value", "zero", "count"}, f"{failing.fault.program}: kinds")
+    bench.check({mutant["mutation"] for mutant in longer} >= {"value", "swapped", "zero", "count"}, f"{failing.fault.program}: kinds")
     for mutant in random.Random(2).sample(longer, min(40, len(longer))):
         jump = instruction(bytes.fromhex(mutant["bytes"]), mutant["pc"])[0]
         inside = instruction(bytes.fromhex(mutant["cave_bytes"]), mutant["cave"])[0]
