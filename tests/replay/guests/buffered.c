@@ -84,7 +84,7 @@ static int wait_for_child(void)
     if (!child) {
         for (int i = 0; i < 3; i++) {
             usleep(3000);
-            if (write(ends[1], "abc" + i, 1) != 1)
+            if (write(ends[1], &"abc"[i], 1) != 1)
                 _exit(1);
         }
         _exit(11);
