@@ -9,9 +9,6 @@
 #include <string.h>
 
 #define RAX      0
-#define RSP      4
-#define RBP      5
-#define GLOBAL   16
 #define RED_ZONE 128
 #define PUSHED   8
 
@@ -43,7 +40,7 @@ static void put_lea(struct code *code, unsigned reg, bool is_wide, int8_t change
         put_byte(code, rex);
     put_byte(code, 0x8d);
     put_byte(code, 0x40 | low << 3 | low);
-    if (low == RSP)
+    if (low == PSW_RSP)
         put_byte(code, 0x24);
     put_byte(code, (uint8_t)change);
 }
@@ -109,7 +106,7 @@ static unsigned loaded(const struct insn *insn, struct psw_insertion *list)
 {
     const ZydisDecodedOperand *to = &insn->ops[0];
     unsigned reg = number_of(to->reg.value), count = 0;
-    if (to->size < 32 || reg == 16 || reg == RSP || reg == RBP ||
+    if (to->size < 32 || reg == 16 || reg == PSW_RSP || reg == PSW_RBP ||
         (is_register(&insn->ops[1]) && number_of(insn->ops[1].reg.value) == 16))
         return 0;
     for (int change = 1; change >= -1; change -= 2) {
@@ -127,7 +124,7 @@ static unsigned stored(const struct insn *insn, struct psw_insertion *list)
 {
     const ZydisDecodedOperand *to = &insn->ops[0];
     unsigned reg = number_of(insn->ops[1].reg.value), count = 0;
-    if (reg == 16 || reg == RSP || reg == RBP || reg == number_of(to->mem.base) ||
+    if (reg == 16 || reg == PSW_RSP || reg == PSW_RBP || reg == number_of(to->mem.base) ||
         reg == number_of(to->mem.index))
         return 0;
     for (int change = 1; change >= -1; change -= 2) {
@@ -305,13 +302,13 @@ static void put_variable(struct statement *to, unsigned field, const struct psw_
                          unsigned behind)
 {
     int32_t displacement = (int32_t)variable->location;
-    if (variable->base == GLOBAL) {
-        put_byte(&to->code, field << 3 | RBP);
+    if (variable->base == PSW_GLOBAL) {
+        put_byte(&to->code, field << 3 | PSW_RBP);
         displacement = (int32_t)(variable->location - (int64_t)(to->cave + to->code.size +
                                                                 sizeof(displacement) + behind));
     } else {
         put_byte(&to->code, 0x80 | field << 3 | variable->base);
-        if (variable->base == RSP) {
+        if (variable->base == PSW_RSP) {
             put_byte(&to->code, 0x24);
             displacement += (int32_t)to->pushed;
         }
@@ -383,9 +380,9 @@ static void put_count(struct statement *to, const struct psw_place *place, bool 
 static struct wetdbg_mutant_place told(const struct psw_place *place)
 {
     unsigned base = place->variable.base;
-    return (struct wetdbg_mutant_place){.base = base == RSP   ? WETDBG_BASE_STACK
-                                                : base == RBP ? WETDBG_BASE_FRAME
-                                                              : WETDBG_BASE_NONE,
+    return (struct wetdbg_mutant_place){.base = base == PSW_RSP   ? WETDBG_BASE_STACK
+                                                : base == PSW_RBP ? WETDBG_BASE_FRAME
+                                                                  : WETDBG_BASE_NONE,
                                         .location = place->variable.location,
                                         .is_member = place->is_member,
                                         .offset = place->offset};

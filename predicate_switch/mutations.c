@@ -12,9 +12,6 @@
 
 #define NOP       0x90
 #define JUMP_NEAR 0xeb /* with a displacement of one byte */
-#define RSP       4
-#define RBP       5
-#define GLOBAL    16
 
 /* An instruction, and the list of what it could have been. */
 struct mutating {
@@ -339,13 +336,13 @@ static bool variable_of(const struct mutating *work, struct psw_variable *variab
         (struct psw_variable){.bytes = (uint8_t)(op->size / 8), .location = op->mem.disp.value};
     switch (op->mem.base) {
     case ZYDIS_REGISTER_RSP:
-        variable->base = RSP;
+        variable->base = PSW_RSP;
         return true;
     case ZYDIS_REGISTER_RBP:
-        variable->base = RBP;
+        variable->base = PSW_RBP;
         return true;
     case ZYDIS_REGISTER_RIP:
-        variable->base = GLOBAL;
+        variable->base = PSW_GLOBAL;
         variable->location += (int64_t)(work->pc + work->zi.length);
         return true;
     default:

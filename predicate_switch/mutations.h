@@ -19,9 +19,12 @@ struct psw_mutation {
     int64_t was, is;
 };
 
+/* What a variable is relative to: registers as instructions encode them; none, if it is global. */
+enum { PSW_RSP = 4, PSW_RBP = 5, PSW_GLOBAL = 16 };
+
 /* A variable that an instruction accesses at a fixed place. */
 struct psw_variable {
-    uint8_t base;     /* as instructions encode registers: 4 rsp, 5 rbp; 16: none, it is global */
+    uint8_t base;     /* PSW_RSP, PSW_RBP or PSW_GLOBAL */
     uint8_t bytes;    /* that are accessed */
     int64_t location; /* displacement from the register; of a global one its address */
 };
