@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "predicate_switch/caves.h"
 
-#include <Zydis/Zydis.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "predicate_switch/decoded.h"
 #include <wetdbg/errors.h>
 
 #define JUMP_BYTES   5
@@ -91,23 +91,15 @@ void psw_caves_close(struct psw_caves *caves)
 
 /* ---- a function ---- */
 
-struct decoded {
-    ZydisDecodedInstruction zi;
-    ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
-};
-
-static bool decode(const struct psw_caves *caves, uint64_t pc, struct decoded *insn)
+static bool decode(const struct psw_caves *caves, uint64_t pc, struct psw_decoded *insn)
 {
     const struct wetdbg_function *function = &caves->function;
-    ZydisDecoder decoder;
-    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     return pc >= function->start && pc < function->end &&
-           ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, caves->code + (pc - function->start),
-                                               function->end - pc, &insn->zi, insn->ops));
+           psw_decode(caves->code + (pc - function->start), function->end - pc, insn);
 }
 
 /* Where a direct jump or call leads to. */
-static bool leads_to(const struct decoded *insn, uint64_t pc, uint64_t *target)
+static bool leads_to(const struct psw_decoded *insn, uint64_t pc, uint64_t *target)
 {
     if (!insn->zi.raw.imm[0].is_relative)
         return false;
@@ -123,7 +115,7 @@ static void mark(struct psw_caves *caves, uint64_t pc, uint8_t what)
 
 static bool function_mark(struct psw_caves *caves)
 {
-    struct decoded insn;
+    struct psw_decoded insn;
     uint64_t target;
     for (uint64_t pc = caves->function.start; pc < caves->function.end; pc += insn.zi.length) {
         if (!decode(caves, pc, &insn))
@@ -220,7 +212,7 @@ static void put_relative(struct writing *to, const void *opcode, unsigned size, 
 }
 
 /* A direct jump or call, in its long form. */
-static void put_branch(struct writing *to, const struct decoded *insn, const uint8_t *code,
+static void put_branch(struct writing *to, const struct psw_decoded *insn, const uint8_t *code,
                        uint64_t target)
 {
     const uint8_t condition = code[insn->zi.raw.imm[0].offset - 1u] & 15;
@@ -247,7 +239,7 @@ static void put_branch(struct writing *to, const struct decoded *insn, const uin
     }
 }
 
-static bool is_relative(const struct decoded *insn)
+static bool is_relative(const struct psw_decoded *insn)
 {
     for (unsigned i = 0; i < insn->zi.operand_count; i++)
         if (insn->ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
@@ -257,7 +249,7 @@ static bool is_relative(const struct decoded *insn)
 }
 
 /* An instruction that does the same at another place. */
-static void put_moved(struct writing *to, const struct decoded *insn, const uint8_t *code,
+static void put_moved(struct writing *to, const struct psw_decoded *insn, const uint8_t *code,
                       uint64_t pc)
 {
     uint8_t moved[PC_BYTES_MAX];
@@ -282,7 +274,7 @@ bool psw_cave_make(const struct psw_caves *caves, uint64_t pc, const uint8_t *be
 {
     struct writing to = {.code = code, .at = reached_from(caves, pc), .fits = true};
     const uint8_t jump = 0xe9;
-    struct decoded insn;
+    struct psw_decoded insn;
     uint64_t at = pc;
     *code = (struct psw_cave_code){.jump = {jump}};
     put(&to, before, before_size);

@@ -5,8 +5,9 @@
  */
 #include "predicate_switch/insertions.h"
 
-#include <Zydis/Zydis.h>
 #include <string.h>
+
+#include "predicate_switch/decoded.h"
 
 #define RAX      0
 #define RED_ZONE 128
@@ -46,20 +47,6 @@ static void put_lea(struct code *code, unsigned reg, bool is_wide, int8_t change
 }
 
 /* ---- decoding ---- */
-
-struct insn {
-    ZydisDecodedInstruction zi;
-    ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
-};
-
-static bool decode(const uint8_t *code, size_t length, struct insn *insn)
-{
-    ZydisDecoder decoder;
-    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code, length, &insn->zi, insn->ops)) &&
-           insn->zi.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
-           !(insn->zi.attributes & ZYDIS_ATTRIB_HAS_LOCK);
-}
 
 /* A general register's number; 16: it is none, or a part that has no number of its own. */
 static unsigned number_of(ZydisRegister reg)
@@ -102,7 +89,7 @@ static unsigned round_of(unsigned bits)
 }
 
 /* What was loaded into a register, moved there or computed is one more or less. */
-static unsigned loaded(const struct insn *insn, struct psw_insertion *list)
+static unsigned loaded(const struct psw_decoded *insn, struct psw_insertion *list)
 {
     const ZydisDecodedOperand *to = &insn->ops[0];
     unsigned reg = number_of(to->reg.value), count = 0;
@@ -120,7 +107,7 @@ static unsigned loaded(const struct insn *insn, struct psw_insertion *list)
 }
 
 /* What is stored is one more or less; the register is not. */
-static unsigned stored(const struct insn *insn, struct psw_insertion *list)
+static unsigned stored(const struct psw_decoded *insn, struct psw_insertion *list)
 {
     const ZydisDecodedOperand *to = &insn->ops[0];
     unsigned reg = number_of(insn->ops[1].reg.value), count = 0;
@@ -140,7 +127,7 @@ static unsigned stored(const struct insn *insn, struct psw_insertion *list)
 }
 
 /* x < 0 is often computed as x's sign bit; x <= 0 is that of x - 1. */
-static unsigned sign_shifted(const struct insn *insn, struct psw_insertion *list)
+static unsigned sign_shifted(const struct psw_decoded *insn, struct psw_insertion *list)
 {
     unsigned reg = number_of(insn->ops[0].reg.value), bits = insn->ops[0].size, count = 0;
     if (reg == 16 || bits < 32 || insn->ops[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE ||
@@ -173,8 +160,8 @@ static unsigned swapped(struct psw_insertion *list)
 unsigned psw_insertions_of_value(const uint8_t *code, size_t length,
                                  struct psw_insertion list[PSW_OF_VALUE_MAX])
 {
-    struct insn insn;
-    if (!decode(code, length, &insn))
+    struct psw_decoded insn;
+    if (!psw_decode_plain(code, length, &insn))
         return 0;
     switch (insn.zi.mnemonic) {
     case ZYDIS_MNEMONIC_MOV:
@@ -208,7 +195,7 @@ static bool is_size(unsigned bits)
 }
 
 /* Whether an instruction stores a constant, or counts. */
-static bool counts(const struct insn *insn)
+static bool counts(const struct psw_decoded *insn)
 {
     switch (insn->zi.mnemonic) {
     case ZYDIS_MNEMONIC_INC:
@@ -249,7 +236,7 @@ static void member_look(struct psw_places *places, const ZydisDecodedOperand *op
 }
 
 /* Registers that the instruction writes hold nothing that is known; a pointer that it loads is. */
-static void registers_look(struct psw_places *places, const struct insn *insn,
+static void registers_look(struct psw_places *places, const struct psw_decoded *insn,
                            const struct psw_variable *variable)
 {
     for (unsigned i = 0; i < insn->zi.operand_count; i++) {
@@ -268,11 +255,11 @@ static void registers_look(struct psw_places *places, const struct insn *insn,
 void psw_places_look(struct psw_places *places, const uint8_t *code, size_t length, uint64_t pc)
 {
     struct psw_variable variable;
-    struct insn insn;
+    struct psw_decoded insn;
     if (pc != places->next)
         places->are_pointers = 0;
     places->next = pc + length;
-    if (!decode(code, length, &insn))
+    if (!psw_decode_plain(code, length, &insn))
         return;
     bool is_variable = psw_mutation_variable(code, length, pc, &variable);
     for (unsigned i = 0; i < insn.zi.operand_count_visible; i++) {

@@ -2,7 +2,7 @@
 /*
  * What a program could say beside what it says: a value that is one more or less, a comparison
  * with zero that was made of a sign, arguments in another order, a statement before another one.
- * It takes code of its own, which is executed before an instruction or behind it (caves.h).
+ * Each such change is code of its own, executed before an instruction or behind it (caves.h).
  */
 #ifndef PREDICATE_SWITCH_INSERTIONS_H
 #define PREDICATE_SWITCH_INSERTIONS_H

@@ -64,6 +64,7 @@ struct mutating {
     struct psw_caves *caves;
     struct listed *list;
     size_t count, capacity, item_capacity;
+    int err;             /* of the list: 0 or -ENOMEM */
     size_t window;       /* where in the list that begins which is tried now */
     struct tried *lines; /* by rank */
     double began;
@@ -84,11 +85,15 @@ static uint64_t turn_of(uint32_t rank, unsigned round)
     return ((uint64_t)rank + 8) * factors[round < 3 ? round : 3] * HERE;
 }
 
-/* A mutant of an instruction, for the caller to fill. NULL: there are too many. */
+/* A mutant of an instruction, for the caller to fill. NULL: there are too many, or no memory
+ * (work->err). */
 static struct wetdbg_mutant *list_add(struct mutating *work, const struct psw_ran *ran,
                                       uint32_t rank, unsigned round)
 {
-    if (work->count >= LISTED_MAX || wd_grow(work->list, work->capacity, work->count + 1))
+    if (work->count >= LISTED_MAX || work->err)
+        return NULL;
+    work->err = wd_grow(work->list, work->capacity, work->count + 1);
+    if (work->err)
         return NULL;
     struct listed *item = &work->list[work->count++];
     *item = (struct listed){
@@ -237,8 +242,10 @@ static int function_list(struct mutating *work, const struct wetdbg_function *fu
         psw_places_look(&places, work->ran[i].code, work->ran[i].length, work->ran[i].pc);
     if (!err && function)
         err = caves_prepare(work, function, from, to);
-    for (size_t i = from; i < to && !err; i++)
+    for (size_t i = from; i < to && !err; i++) {
         instruction_list(work, &places, from, i, function != NULL);
+        err = work->err;
+    }
     return err;
 }
 

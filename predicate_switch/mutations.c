@@ -6,9 +6,10 @@
  */
 #include "predicate_switch/mutations.h"
 
-#include <Zydis/Zydis.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "predicate_switch/decoded.h"
 
 #define NOP       0x90
 #define JUMP_NEAR 0xeb /* with a displacement of one byte */
@@ -18,39 +19,29 @@ struct mutating {
     const uint8_t *code;
     size_t length;
     uint64_t pc;
-    ZydisDecodedInstruction zi;
-    ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+    struct psw_decoded insn;
     struct psw_mutation *list;
     unsigned count;
 };
 
 /* ---- decoding ---- */
 
-static bool decode(struct mutating *work)
-{
-    ZydisDecoder decoder;
-    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    return ZYAN_SUCCESS(
-               ZydisDecoderDecodeFull(&decoder, work->code, work->length, &work->zi, work->ops)) &&
-           work->zi.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
-           !(work->zi.attributes & ZYDIS_ATTRIB_HAS_LOCK);
-}
-
 /* Where the opcode's last byte is; 0xff for forms that nothing is known of. */
 static unsigned opcode_at(const struct mutating *work)
 {
-    unsigned behind = work->zi.raw.modrm.offset;
+    unsigned behind = work->insn.zi.raw.modrm.offset;
     if (!behind)
-        behind = work->zi.raw.imm[0].size ? work->zi.raw.imm[0].offset : work->zi.length;
+        behind =
+            work->insn.zi.raw.imm[0].size ? work->insn.zi.raw.imm[0].offset : work->insn.zi.length;
     return behind ? behind - 1 : 0xff;
 }
 
 static const ZydisDecodedOperand *memory_of(const struct mutating *work)
 {
-    for (unsigned i = 0; i < work->zi.operand_count_visible; i++)
-        if (work->ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
-            work->ops[i].mem.type == ZYDIS_MEMOP_TYPE_MEM)
-            return &work->ops[i];
+    for (unsigned i = 0; i < work->insn.zi.operand_count_visible; i++)
+        if (work->insn.ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+            work->insn.ops[i].mem.type == ZYDIS_MEMOP_TYPE_MEM)
+            return &work->insn.ops[i];
     return NULL;
 }
 
@@ -67,7 +58,7 @@ static struct psw_mutation *add(struct mutating *work, enum wetdbg_mutation kind
 {
     static struct psw_mutation spare;
     bool has_room = work->count < PSW_MUTATIONS_MAX && size <= WETDBG_MUTANT_BYTES_MAX &&
-                    offset + size <= work->zi.length;
+                    offset + size <= work->insn.zi.length;
     struct psw_mutation *made = has_room ? &work->list[work->count++] : &spare;
     *made = (struct psw_mutation){.kind = kind,
                                   .round = (uint8_t)round,
@@ -148,8 +139,9 @@ static void add_comparisons(struct mutating *work, unsigned at)
 static void mutate_jump(struct mutating *work)
 {
     static const uint8_t nops[] = {0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00};
-    bool is_short = work->zi.length == 2 && (work->code[0] & 0xf0) == 0x70;
-    bool is_long = work->zi.length == 6 && work->code[0] == 0x0f && (work->code[1] & 0xf0) == 0x80;
+    bool is_short = work->insn.zi.length == 2 && (work->code[0] & 0xf0) == 0x70;
+    bool is_long =
+        work->insn.zi.length == 6 && work->code[0] == 0x0f && (work->code[1] & 0xf0) == 0x80;
     if (!is_short && !is_long)
         return;
     add_comparisons(work, is_short ? 0 : 1);
@@ -158,7 +150,7 @@ static void mutate_jump(struct mutating *work)
         always->bytes[0] = JUMP_NEAR;
     else
         memcpy(always->bytes, (const uint8_t[]){NOP, 0xe9}, 2);
-    struct psw_mutation *never = add(work, WETDBG_MUTATION_NEVER, 0, 0, work->zi.length);
+    struct psw_mutation *never = add(work, WETDBG_MUTATION_NEVER, 0, 0, work->insn.zi.length);
     if (is_short)
         memcpy(never->bytes, (const uint8_t[]){0x66, NOP}, 2);
     else
@@ -172,7 +164,7 @@ static void mutate_set(struct mutating *work, unsigned at)
     if (at < 1 || work->code[at - 1] != 0x0f)
         return;
     for (unsigned value = 0; value < 2; value++) {
-        unsigned size = work->zi.length - (at - 1);
+        unsigned size = work->insn.zi.length - (at - 1);
         struct psw_mutation *made =
             add(work, value ? WETDBG_MUTATION_ALWAYS : WETDBG_MUTATION_NEVER, 0, at - 1, size);
         if (made->size < 3)
@@ -187,7 +179,7 @@ static void mutate_set(struct mutating *work, unsigned at)
 static void mutate_condition(struct mutating *work)
 {
     unsigned at = opcode_at(work);
-    switch (work->zi.meta.category) {
+    switch (work->insn.zi.meta.category) {
     case ZYDIS_CATEGORY_COND_BR:
         mutate_jump(work);
         break;
@@ -219,9 +211,9 @@ static void add_constants(struct mutating *work, unsigned offset, unsigned bits,
 /* What moves the stack is no constant of the program, and numbers that large are addresses. */
 static void mutate_constant(struct mutating *work)
 {
-    const ZydisDecodedInstruction *zi = &work->zi;
+    const ZydisDecodedInstruction *zi = &work->insn.zi;
     if (!zi->raw.imm[0].size || zi->raw.imm[0].is_relative || zi->raw.imm[0].size > 32 ||
-        is_stack_pointer(&work->ops[0]) || zi->mnemonic == ZYDIS_MNEMONIC_ENTER ||
+        is_stack_pointer(&work->insn.ops[0]) || zi->mnemonic == ZYDIS_MNEMONIC_ENTER ||
         zi->mnemonic == ZYDIS_MNEMONIC_RET)
         return;
     int64_t was =
@@ -244,12 +236,12 @@ static void mutate_arithmetic(struct mutating *work, unsigned at)
     };
     uint8_t opcode = work->code[at];
     bool is_group = opcode == 0x80 || opcode == 0x81 || opcode == 0x83;
-    if ((!is_group && (opcode >= 0x40 || (opcode & 7) > 5)) || is_stack_pointer(&work->ops[0]))
+    if ((!is_group && (opcode >= 0x40 || (opcode & 7) > 5)) || is_stack_pointer(&work->insn.ops[0]))
         return;
-    unsigned where = is_group ? work->zi.raw.modrm.offset : at;
+    unsigned where = is_group ? work->insn.zi.raw.modrm.offset : at;
     unsigned operation = work->code[where] >> 3 & 7;
     if (operation == ADC || operation == SBB || operation == CMP ||
-        (!is_group && work->zi.opcode_map != ZYDIS_OPCODE_MAP_DEFAULT))
+        (!is_group && work->insn.zi.opcode_map != ZYDIS_OPCODE_MAP_DEFAULT))
         return;
     for (unsigned i = 0; i < 2 && (!i || others[operation][0] != others[operation][1]); i++)
         add_byte(work, WETDBG_MUTATION_OPERATOR, i, where,
@@ -269,8 +261,8 @@ static void mutate_group(struct mutating *work, unsigned at)
         {0xd0, 0xfc, 5, {4, 7}}, {0xd0, 0xfc, 7, {5, 4}}, /* */
         {0xf6, 0xfe, 2, {3, 3}}, {0xf6, 0xfe, 3, {2, 2}}, /* not, neg */
     };
-    unsigned where = work->zi.raw.modrm.offset;
-    if (!where || work->zi.opcode_map != ZYDIS_OPCODE_MAP_DEFAULT)
+    unsigned where = work->insn.zi.raw.modrm.offset;
+    if (!where || work->insn.zi.opcode_map != ZYDIS_OPCODE_MAP_DEFAULT)
         return;
     for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {
         if ((work->code[at] & groups[i].mask) != groups[i].first ||
@@ -288,7 +280,7 @@ static void mutate_two_byte(struct mutating *work, unsigned at)
 {
     static const uint8_t arithmetic[] = {0x58, 0x5c, 0x59, 0x5e}; /* add, sub, mul, div */
     uint8_t opcode = work->code[at];
-    if (work->zi.opcode_map != ZYDIS_OPCODE_MAP_0F)
+    if (work->insn.zi.opcode_map != ZYDIS_OPCODE_MAP_0F)
         return;
     for (unsigned i = 0; i < 4; i++)
         for (unsigned k = 1; opcode == arithmetic[i] && k < 4; k++)
@@ -297,7 +289,7 @@ static void mutate_two_byte(struct mutating *work, unsigned at)
     if ((opcode & 0xf6) == 0xb6) /* movzx, movsx of bytes and words */
         add_byte(work, WETDBG_MUTATION_EXTENSION, 0, at, opcode ^ 8, opcode, opcode ^ 8);
     if (opcode == 0xaf && at) { /* imul, in whose place an add is one byte shorter */
-        bool has_rex = work->zi.attributes & ZYDIS_ATTRIB_HAS_REX;
+        bool has_rex = work->insn.zi.attributes & ZYDIS_ATTRIB_HAS_REX;
         unsigned from = at - 1 - has_rex;
         struct psw_mutation *made = add(work, WETDBG_MUTATION_OPERATOR, 0, from, at + 1 - from);
         if (!made->size)
@@ -314,9 +306,9 @@ static void mutate_two_byte(struct mutating *work, unsigned at)
 static void mutate_operator(struct mutating *work)
 {
     unsigned at = opcode_at(work);
-    if (at == 0xff || work->zi.meta.category == ZYDIS_CATEGORY_COND_BR)
+    if (at == 0xff || work->insn.zi.meta.category == ZYDIS_CATEGORY_COND_BR)
         return;
-    if (work->zi.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT) {
+    if (work->insn.zi.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT) {
         mutate_arithmetic(work, at);
         mutate_group(work, at);
     }
@@ -328,7 +320,7 @@ static void mutate_operator(struct mutating *work)
 static bool variable_of(const struct mutating *work, struct psw_variable *variable)
 {
     const ZydisDecodedOperand *op = memory_of(work);
-    if (!op || op->mem.index != ZYDIS_REGISTER_NONE || !work->zi.raw.disp.size ||
+    if (!op || op->mem.index != ZYDIS_REGISTER_NONE || !work->insn.zi.raw.disp.size ||
         op->mem.segment == ZYDIS_REGISTER_FS || op->mem.segment == ZYDIS_REGISTER_GS || !op->size ||
         op->size > 128)
         return false;
@@ -343,7 +335,7 @@ static bool variable_of(const struct mutating *work, struct psw_variable *variab
         return true;
     case ZYDIS_REGISTER_RIP:
         variable->base = PSW_GLOBAL;
-        variable->location += (int64_t)(work->pc + work->zi.length);
+        variable->location += (int64_t)(work->pc + work->insn.zi.length);
         return true;
     default:
         return false;
@@ -385,13 +377,13 @@ static void mutate_variable(struct mutating *work, const struct psw_variable *ot
     if (!variable_of(work, &own))
         return;
     unsigned found = nearest_find(&own, others, count, near);
-    int64_t was = work->zi.raw.disp.value;
+    int64_t was = work->insn.zi.raw.disp.value;
     for (unsigned i = 0; i < found; i++)
         add_number(work, WETDBG_MUTATION_VARIABLE,
                    i < 2   ? 1
                    : i < 4 ? 2
                            : 3,
-                   work->zi.raw.disp.offset, work->zi.raw.disp.size, was,
+                   work->insn.zi.raw.disp.offset, work->insn.zi.raw.disp.size, was,
                    was + near[i]->location - own.location);
 }
 
@@ -400,15 +392,15 @@ static void mutate_variable(struct mutating *work, const struct psw_variable *ot
 static void mutate_member(struct mutating *work)
 {
     const ZydisDecodedOperand *op = memory_of(work);
-    bool is_address = work->zi.mnemonic == ZYDIS_MNEMONIC_LEA;
+    bool is_address = work->insn.zi.mnemonic == ZYDIS_MNEMONIC_LEA;
     if (is_address)
-        op = &work->ops[1];
-    if (!op || op->type != ZYDIS_OPERAND_TYPE_MEMORY || !work->zi.raw.disp.size ||
+        op = &work->insn.ops[1];
+    if (!op || op->type != ZYDIS_OPERAND_TYPE_MEMORY || !work->insn.zi.raw.disp.size ||
         op->mem.base == ZYDIS_REGISTER_RIP || op->mem.base == ZYDIS_REGISTER_RSP ||
-        op->mem.base == ZYDIS_REGISTER_RBP || is_stack_pointer(&work->ops[0]))
+        op->mem.base == ZYDIS_REGISTER_RBP || is_stack_pointer(&work->insn.ops[0]))
         return;
-    unsigned at = work->zi.raw.disp.offset, bits = work->zi.raw.disp.size;
-    int64_t was = work->zi.raw.disp.value;
+    unsigned at = work->insn.zi.raw.disp.offset, bits = work->insn.zi.raw.disp.size;
+    int64_t was = work->insn.zi.raw.disp.value;
     if (is_address) {
         add_constants(work, at, bits, was);
         return;
@@ -423,18 +415,18 @@ static bool stores(const struct mutating *work)
 {
     const ZydisDecodedOperand *op = memory_of(work);
     return op && (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
-           work->zi.meta.category != ZYDIS_CATEGORY_SETCC &&
-           work->zi.meta.category != ZYDIS_CATEGORY_POP;
+           work->insn.zi.meta.category != ZYDIS_CATEGORY_SETCC &&
+           work->insn.zi.meta.category != ZYDIS_CATEGORY_POP;
 }
 
 static void mutate_to_nothing(struct mutating *work)
 {
-    bool is_call = work->zi.meta.category == ZYDIS_CATEGORY_CALL;
-    if ((!is_call && !stores(work)) || work->zi.length < 2)
+    bool is_call = work->insn.zi.meta.category == ZYDIS_CATEGORY_CALL;
+    if ((!is_call && !stores(work)) || work->insn.zi.length < 2)
         return;
     struct psw_mutation *made = add(work, WETDBG_MUTATION_LEFT_OUT, 0, 0, 2);
     made->bytes[0] = JUMP_NEAR;
-    made->bytes[1] = (uint8_t)(work->zi.length - 2);
+    made->bytes[1] = (uint8_t)(work->insn.zi.length - 2);
 }
 
 /* ---- all of them ---- */
@@ -453,7 +445,7 @@ bool psw_mutation_variable(const uint8_t *code, size_t length, uint64_t pc,
                            struct psw_variable *variable)
 {
     struct mutating work = {.code = code, .length = length, .pc = pc};
-    return decode(&work) && variable_of(&work, variable);
+    return psw_decode_plain(code, length, &work.insn) && variable_of(&work, variable);
 }
 
 unsigned psw_mutations_of(const uint8_t *code, size_t length, uint64_t pc,
@@ -461,7 +453,7 @@ unsigned psw_mutations_of(const uint8_t *code, size_t length, uint64_t pc,
                           struct psw_mutation list[PSW_MUTATIONS_MAX])
 {
     struct mutating work = {.code = code, .length = length, .pc = pc, .list = list};
-    if (!decode(&work))
+    if (!psw_decode_plain(code, length, &work.insn))
         return 0;
     mutate_condition(&work);
     mutate_constant(&work);

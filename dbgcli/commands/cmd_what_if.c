@@ -36,8 +36,7 @@ const struct cli_syntax cli_cmd_what_if_syntax = {
         "Lets the run go on differently and says how it ends then. 'switch' has the K-th\n"
         "condition that was decided on a line (the last one without #K), or the one at TIME, go\n"
         "the other way; '=' gives what a criterion of 'slice' names another value just before\n"
-        "TIME, or now: a number, 'c', or for\n"
-        "strings and input as many bytes as are written.\n"
+        "TIME, or now: a number, 'c', or for strings and input as many bytes as are written.\n"
         "'code:' has the program other code from TIME on, at one place or two.\n"
         "A model answers the system calls of that run: it touches no file, process or network\n"
         "of this machine. What the model cannot know is said: the run is unresolved then.",

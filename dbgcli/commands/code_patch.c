@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dbgcli/commands/code_patch.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "dbgcli/hexadecimal.h"
 #include <wetdbg/errors.h>
 
 #define PREFIX "code:"
@@ -15,19 +15,12 @@ bool cli_is_code_patch(const char *text)
     return !strncmp(text, PREFIX, strlen(PREFIX));
 }
 
-static int digit_of(char c)
-{
-    const char *digits = "0123456789abcdef";
-    const char *at = c ? strchr(digits, tolower((unsigned char)c)) : NULL;
-    return at ? (int)(at - digits) : -1;
-}
-
 /* Two digits for each byte. Their number, and the text behind them. */
 static size_t bytes_parse(const char **text, uint8_t *bytes, size_t room)
 {
     size_t count = 0;
-    while (digit_of((*text)[0]) >= 0 && digit_of((*text)[1]) >= 0 && count < room) {
-        bytes[count++] = (uint8_t)(digit_of((*text)[0]) << 4 | digit_of((*text)[1]));
+    while (cli_hex_digit((*text)[0]) >= 0 && cli_hex_digit((*text)[1]) >= 0 && count < room) {
+        bytes[count++] = (uint8_t)(cli_hex_digit((*text)[0]) << 4 | cli_hex_digit((*text)[1]));
         *text += 2;
     }
     return count;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dbgcli/hexadecimal.h"
 #include <wetdbg/errors.h>
 
 /* ---- what is looked for ---- */
@@ -71,10 +72,10 @@ static int add_hex(struct cli_needle *needle, const char *text)
     for (; *text && digits < 2 * sizeof(bytes); text++) {
         if (isspace((unsigned char)*text) && digits % 2 == 0)
             continue;
-        if (!isxdigit((unsigned char)*text))
+        int digit = cli_hex_digit(*text);
+        if (digit < 0)
             break;
-        char digit[2] = {*text, 0};
-        value = value << 4 | (unsigned)strtoul(digit, NULL, 16);
+        value = value << 4 | (unsigned)digit;
         if (digits++ % 2)
             bytes[digits / 2 - 1] = (uint8_t)value;
     }

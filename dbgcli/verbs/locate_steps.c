@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/origin_place.h"
 #include "dbgcli/commands/slicing.h"
 #include "dbgcli/interrupt.h"
+#include "dbgcli/seconds.h"
 #include "dbgcli/verbs/harness.h"
 #include "dbgcli/verbs/locate_pieces.h"
 #include <wetdbg/errors.h>
@@ -32,22 +32,14 @@
 #define REPLACING_SHARE 0.6
 #define LEAST_SECONDS   0.2 /* for a step that takes longer to begin */
 
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 void cli_locating_begin(struct cli_locating *self)
 {
-    self->begin = now();
+    self->begin = cli_seconds();
 }
 
 double cli_locating_seconds(const struct cli_locating *self)
 {
-    return now() - self->begin;
+    return cli_seconds() - self->begin;
 }
 
 double cli_locating_seconds_left(const struct cli_locating *self)
@@ -195,12 +187,12 @@ static int is_late(void *arg, uint64_t done, uint64_t total)
 
     (void)done;
     (void)total;
-    return cli_interrupt_is_pending() || now() > deadline->at;
+    return cli_interrupt_is_pending() || cli_seconds() > deadline->at;
 }
 
 static int prune_by(struct cli_locating *self, const struct wetdbg_criterion *right)
 {
-    struct deadline deadline = {now() + PRUNING_SHARE * cli_locating_seconds_left(self)};
+    struct deadline deadline = {cli_seconds() + PRUNING_SHARE * cli_locating_seconds_left(self)};
     struct wetdbg_prune_options how = {.right = &right,
                                        .right_count = 1,
                                        .limit = JUDGED_MAX,

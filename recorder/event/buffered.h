@@ -6,9 +6,9 @@
  * the records of its buffer, one for each call that it made without rr looking on: the number, the
  * result, and what was written behind the record. So a call's entries (EVQ_SYSCALL_ENTER and
  * EVQ_SYSCALL_EXIT with EVQ_FLAG_BUFFERED) have results, but no registers: nobody has seen them.
- * They are *open*, and whoever comes to the call *fills* them in, the agent its own copy and the
- * supervisor the one that is kept. A filled entry says as much as any other, and is compared as
- * any other when the interval is run again.
+ * Such entries are *open*, and whoever comes to the call *fills* them in, the agent its own copy
+ * and the supervisor the one that is kept. A filled entry says as much as any other, and is
+ * compared as any other when the interval is run again.
  *
  * Freestanding, as the agent is.
  */
