@@ -29,6 +29,13 @@ static void open_built(void)
     assert_int_equal(wetdbg_recording_open(dir, &trace), 0);
 }
 
+static void close_built(void)
+{
+    wetdbg_recording_close(trace);
+    trace = NULL;
+    build_trace_fini(&built);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -74,9 +81,7 @@ static void expect_unsupported(int code, const char *words)
     assert_int_equal(r, code);
     if (!strstr(wetdbg_error(r), words))
         fail_msg("\"%s\" lacks \"%s\"", wetdbg_error(r), words);
-    wetdbg_recording_close(trace);
-    trace = NULL;
-    build_trace_fini(&built);
+    close_built();
 }
 
 static void support_of_the_sample_is_given(void **state)
@@ -105,6 +110,7 @@ static void support_lets_buffered_calls_pass(void **state)
         add_frame(buffered_events[i]);
         open_built();
         assert_int_equal(rrt_check_supported(trace), 0);
+        close_built();
     }
 }
 
