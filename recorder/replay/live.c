@@ -6,7 +6,7 @@
  * own; code cache, queue, log and tasks are those of the replayee, which stands still meanwhile. So
  * what is translated for a branch is there for the next one, too, if the replayee has the same code
  * in that place: each page of code is asked of both processes, which also has the replayee guard
- * it. Of pages that differ the translations are forgotten when the branch ends. (What a branch
+ * it. What was translated from bytes that differ is forgotten when the branch ends. (What a branch
  * forgets comes back by itself.)
  *
  * What it takes from the supervisor's side is a second set of the engine's books: those that belong
@@ -23,10 +23,17 @@
 #include "recorder/replay/engine_priv.h"
 #include <wetdbg/errors.h>
 
+#define NEAR_BYTES 32 /* differences closer than that are one */
+
 struct rep_branch {
     struct rep_engine trunk; /* the engine's books of the replayee */
     struct agt_task *tasks;  /* the replayee's, as they were: trunk.task_end */
-    struct wd_buf pages;     /* u64: of code that the replayee does not have so */
+    struct wd_buf differing; /* struct code_range: code that the replayee does not have so */
+};
+
+/* Bytes of one page. */
+struct code_range {
+    uint64_t start, end;
 };
 
 /* ---- what a live program has come to ---- */
@@ -186,8 +193,30 @@ int rep_branch_command(struct rep_engine *engine, uint32_t command, uint64_t a, 
     return err;
 }
 
+static int differing_add(struct rep_branch *branch, uint64_t start, uint64_t end)
+{
+    const struct code_range range = {start, end};
+    return wd_buf_append(&branch->differing, &range, sizeof(range));
+}
+
+/* Where two contents of the page at `address` differ; what is between near differences counts. */
+static int differing_find(struct rep_branch *branch, uint64_t address, const uint8_t *one,
+                          const uint8_t *other)
+{
+    int err = 0;
+    for (size_t at = 0, end; at < WD_PAGE && !err; at = end) {
+        size_t same = 0;
+        for (end = at + 1; one[at] != other[at] && end < WD_PAGE && same < NEAR_BYTES; end++)
+            same = one[end] == other[end] ? same + 1 : 0;
+        if (one[at] != other[at])
+            err = differing_add(branch, address + at, address + end - same);
+    }
+    return err;
+}
+
 int rep_branch_fetch(struct rep_engine *engine, uint64_t address, uint8_t *page, unsigned *flags)
 {
+    struct rep_branch *branch = engine->branch;
     uint8_t replayees[WD_PAGE];
     unsigned flags_there = 0;
     process_swap(engine);
@@ -196,14 +225,18 @@ int rep_branch_fetch(struct rep_engine *engine, uint64_t address, uint8_t *page,
     int here = there < 0 ? there : rep_page_ask(engine, address, page, flags);
     if (here)
         return here;
-    bool is_same = !there && *flags == flags_there && !memcmp(page, replayees, WD_PAGE);
-    return is_same ? 0 : wd_buf_append_u64(&engine->branch->pages, address);
+    bool is_alike = !there && *flags == flags_there;
+    if (is_alike && !memcmp(page, replayees, WD_PAGE))
+        return 0;
+    if (!is_alike || *flags & DBI_PAGE_UNWATCHED)
+        return differing_add(branch, address, address + WD_PAGE);
+    return differing_find(branch, address, page, replayees);
 }
 
 static void branch_free(struct rep_branch *branch)
 {
     free(branch->tasks);
-    wd_buf_fini(&branch->pages);
+    wd_buf_fini(&branch->differing);
     free(branch);
 }
 
@@ -283,14 +316,13 @@ static void books_restore(struct rep_engine *engine)
     engine->expected = was.expected;
 }
 
-static int pages_forget(struct rep_engine *engine, const struct wd_buf *pages)
+static int differing_forget(struct rep_engine *engine, const struct wd_buf *differing)
 {
+    const struct code_range *ranges = (const struct code_range *)differing->data;
+    size_t count = differing->size_bytes / sizeof(*ranges);
     int err = 0;
-    for (size_t at = 0; !err && at < pages->size_bytes; at += sizeof(uint64_t)) {
-        uint64_t address;
-        memcpy(&address, pages->data + at, sizeof(address));
-        err = dbi_forget(engine->dbi, address, address + WD_PAGE);
-    }
+    for (size_t i = 0; i < count && !err; i++)
+        err = dbi_forget(engine->dbi, ranges[i].start, ranges[i].end);
     return err;
 }
 
@@ -306,7 +338,7 @@ int rep_engine_branch_end(struct rep_engine *engine)
     if (engine->batch_at < batch->size_bytes)
         memcpy(engine->host.shm + AGT_QUEUE_OFF + engine->batch_at, batch->data + engine->batch_at,
                batch->size_bytes - engine->batch_at);
-    int err = pages_forget(engine, &branch->pages);
+    int err = differing_forget(engine, &branch->differing);
     branch_free(branch);
     return err;
 }
