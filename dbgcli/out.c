@@ -153,6 +153,17 @@ void cli_out_text(struct cli_out *out, const char *text)
     cli_text_put(out->stream, text);
 }
 
+void cli_out_lines(struct cli_out *out, const char *text)
+{
+    for (const char *end; (end = strchr(text, '\n')) != NULL; text = end + 1) {
+        char *line = cli_strndup(text, (size_t)(end - text));
+        cli_text_put(out->stream, line);
+        putc('\n', out->stream);
+        free(line);
+    }
+    cli_text_put(out->stream, text);
+}
+
 static void put_escaped(FILE *stream, unsigned char byte)
 {
     static const char named[] = "\a\b\f\n\r\t\v\"\\";

@@ -70,6 +70,9 @@ const char *cli_out_style(const struct cli_out *out, enum cli_style style);
  * writes nothing. */
 void cli_out_text(struct cli_out *out, const char *text);
 
+/* The same of a text that has lines: their ends stay. */
+void cli_out_lines(struct cli_out *out, const char *text);
+
 /* cli_out_text() to any stream that ends up at a terminal. */
 void cli_text_put(FILE *stream, const char *text);
 

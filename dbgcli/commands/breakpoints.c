@@ -134,6 +134,7 @@ static int holds(void *arg, const struct wetdbg_stop *stop, struct wetdbg_state 
     struct cli_moment *moment = one->function
                                     ? cli_moment_of_state(one->session->wet, stop->time, state)
                                     : cli_moment_of_top(one->session->wet, stop->time, state);
+    cli_session_lend(one->session, moment);
     int result = ask(one, moment);
     cli_moment_close(moment);
     return result;

@@ -108,6 +108,7 @@ static int try_condition(struct cli_session *session, const uint64_t *pcs, size_
     int err = cli_moment_open(session->wet, time, &moment);
     if (err)
         return err;
+    cli_session_lend(session, moment);
     struct cli_frame_view view = {moment, 0};
     err = cli_value_type(&view, condition, &type);
     cli_moment_close(moment);

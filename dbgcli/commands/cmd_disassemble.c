@@ -156,7 +156,7 @@ int cli_cmd_disassemble(struct cli_repl *repl, const struct cli_args *args, cons
     struct cli_session *session = repl->session;
     struct listing listing = {
         .session = session,
-        .is_intel = cli_args_has(args, "intel"),
+        .is_intel = repl->session->is_intel || cli_args_has(args, "intel"),
         .has_source = strchr(format, 's') != NULL,
         .has_bytes = strchr(format, 'r') != NULL,
     };

@@ -8,8 +8,6 @@
 #include "dbgcli/nav/place.h"
 #include <wetdbg/errors.h>
 
-#define LINES_SHOWN 10
-
 const struct cli_syntax cli_cmd_list_syntax = {
     .example = "list parse_line",
     .usage = "[FILE:LINE|LINE|FUNCTION|*ADDRESS][,LAST]|-",
@@ -192,6 +190,12 @@ static uint32_t current_line(const struct cli_session *session)
     return frame->file && strcmp(frame->file, session->list_file) == 0 ? frame->line : 0;
 }
 
+/* How many lines are listed where nobody says how many. */
+static uint64_t lines_shown(const struct cli_session *session)
+{
+    return session->list_size ? session->list_size : UINT32_MAX;
+}
+
 static int show_lines(struct cli_session *session, uint64_t count)
 {
     uint32_t first = session->list_line, current = current_line(session);
@@ -252,15 +256,16 @@ static int stand_at_place(struct cli_session *session, const char *where)
     return stand_at_function(session, where);
 }
 
-/* Ten lines around a place (NULL: that of the selected frame). */
+/* Shows lines around a place (NULL: that of the selected frame). */
 static int show_around(struct cli_session *session, const char *where)
 {
     int err = where ? stand_at_place(session, where) : stand_at_frame(session);
     if (err)
         return err;
+    uint64_t count = lines_shown(session);
     session->list_line =
-        session->list_line > LINES_SHOWN / 2 ? session->list_line - LINES_SHOWN / 2 : 1;
-    return show_lines(session, LINES_SHOWN);
+        session->list_line > count / 2 ? session->list_line - (uint32_t)(count / 2) : 1;
+    return show_lines(session, count);
 }
 
 /* The lines from a place to line `last`. */
@@ -282,7 +287,8 @@ static int show_before(struct cli_session *session)
     if (end <= 1)
         return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s begins with the lines that were listed",
                            session->list_file);
-    session->list_line = end > LINES_SHOWN ? end - LINES_SHOWN : 1;
+    uint64_t count = lines_shown(session);
+    session->list_line = end > count ? end - (uint32_t)count : 1;
     return show_lines(session, end - session->list_line);
 }
 
@@ -301,6 +307,6 @@ int cli_cmd_list(struct cli_repl *repl, const struct cli_args *args, const char 
         return err;
     }
     if (!where && session->list_file)
-        return show_lines(session, LINES_SHOWN);
+        return show_lines(session, lines_shown(session));
     return show_around(session, where);
 }

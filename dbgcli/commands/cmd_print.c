@@ -6,6 +6,7 @@
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/bookmark.h"
+#include "dbgcli/eval/kept.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
@@ -13,23 +14,28 @@
 
 const struct cli_syntax cli_cmd_print_syntax = {
     .example = "print/x *list->next@overrun",
-    .usage = "[--at=TIME] EXPRESSION",
-    .operands_min = 1,
+    .usage = "[--at=TIME] [EXPRESSION]",
     .operands_max = 1,
     .is_raw = true,
-    .details = "The value of an expression in the selected frame, now or (--at) just before "
-               "another time (as\n"
-               "for goto), in the thread that runs then. All of C but assignments and calls; also "
-               "$rax and\n"
-               "the other registers, array[1]@5 (five values from there on), {int} 0x1234. "
-               "EXPRESSION@TIME\n"
-               "means --at too, if TIME is start, end, crash, a bookmark or FILE:LINE#K. print/x\n"
-               "and the like choose a format: x, z (padded), d, u, o, t (binary), c (character),\n"
-               "a (address), f (floating), s (text).",
+    .details =
+        "The value of an expression in the selected frame, now or (--at) just before "
+        "another time (as\n"
+        "for goto), in the thread that runs then. All of C but assignments and calls; also "
+        "$rax and\n"
+        "the other registers, array[1]@5 (five values from there on), {int} 0x1234. "
+        "EXPRESSION@TIME\n"
+        "means --at too, if TIME is start, end, crash, a bookmark or FILE:LINE#K. print/x\n"
+        "and the like choose a format: x, z (padded), d, u, o, t (binary), c (character),\n"
+        "a (address), f (floating), s (text).\n"
+        "Each value has a number, from $1 on: $ is the last one, $$ the one before, $$2 the\n"
+        "one before that; 'show values' lists them. $name = EXPRESSION keeps a value under a\n"
+        "name. They have the bytes of their time; what they point to is that of the time\n"
+        "where you are. Without an expression the last value is shown again.",
 };
 
 static void print_json(const struct cli_session *session, struct cli_moment *moment,
-                       const char *expression, const struct cli_value *value, const char *text)
+                       const char *expression, const struct cli_value *value, const char *text,
+                       size_t number)
 {
     json_t *object = cli_json_object("wetdbg.print/1");
     uint64_t bits;
@@ -48,16 +54,43 @@ static void print_json(const struct cli_session *session, struct cli_moment *mom
                          : cli_json_count(bits));
     if (value->is_in_memory)
         cli_json_set(object, "address", cli_json_address(value->address));
+    cli_json_set(object, "history", cli_json_count(number));
     cli_thread_to_json(object, session, moment->thread);
     cli_uncertain_to_json(object, session, moment->time);
     cli_out_json(session->out, object);
 }
 
-/* Prints a value, to memory first: what fails half-way has not been printed at all. */
-static int print_value(const struct cli_session *session, struct cli_moment *moment,
-                       const char *expression, const struct cli_value *value, const char *format)
+/* Length of the part of an expression that names its value: "$x" of "$x = 5". */
+static size_t name_length(const char *expression)
 {
-    struct cli_out *out = session->out;
+    size_t name = 1 + strspn(expression + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+                                             "0123456789");
+    const char *behind = expression + name + strspn(expression + name, " \t");
+    behind += strspn(behind, "+-*/%&|^");
+    bool is_assignment = *expression == '$' && *behind == '=' && behind[1] != '=';
+    return is_assignment ? name : strlen(expression);
+}
+
+/* What a value is shown as: whoever typed the expression sees it in the line above and wants to know
+ * the number, as in gdb; in an answer to a script's line it has to be named. */
+static void print_title(struct cli_repl *repl, const char *expression, size_t number)
+{
+    if (repl->is_typed) {
+        fprintf(repl->out->stream, "$%zu = ", number);
+        return;
+    }
+    char *name = cli_strndup(expression, name_length(expression));
+    cli_out_text(repl->out, name);
+    fputs(" = ", repl->out->stream);
+    free(name);
+}
+
+/* Prints a value, to memory first: what fails half-way has not been printed at all. */
+static int print_value(struct cli_repl *repl, struct cli_moment *moment, const char *expression,
+                       const struct cli_value *value, const char *format)
+{
+    const struct cli_session *session = repl->session;
+    struct cli_out *out = repl->out;
     char *text = NULL;
     size_t size;
     struct cli_out to = {.stream = open_memstream(&text, &size)};
@@ -65,12 +98,12 @@ static int print_value(const struct cli_session *session, struct cli_moment *mom
         return wetdbg_fail_errno("cannot print");
     int err = cli_value_print(&to, moment, value, format, false);
     fclose(to.stream);
+    size_t number = err ? 0 : cli_kept_add(session->kept, moment, value, expression, text);
     if (!err && out->json) {
-        print_json(session, moment, expression, value, text);
+        print_json(session, moment, expression, value, text, number);
     } else if (!err) {
-        cli_out_text(out, expression);
-        fputs(" = ", out->stream);
-        cli_out_text(out, text);
+        print_title(repl, expression, number);
+        cli_out_lines(out, text);
         putc('\n', out->stream);
         cli_uncertain_print(session, moment->time);
     }
@@ -92,33 +125,35 @@ static size_t frame_for(const struct cli_session *session, const struct cli_mome
     return cli_moment_first_frame(moment);
 }
 
-static int print_in(struct cli_session *session, struct cli_moment *moment, size_t frame,
+static int print_in(struct cli_repl *repl, struct cli_moment *moment, size_t frame,
                     const char *expression, const char *format)
 {
     struct cli_frame_view view = {moment, frame};
     struct cli_value value;
     int err = cli_value_evaluate(&view, expression, &value);
     if (!err)
-        err = print_value(session, moment, expression, &value, format);
+        err = print_value(repl, moment, expression, &value, format);
     return err;
 }
 
 /* At a place that is named, FILE:LINE#K, the names are those of the code there; what it has not is
  * the selected frame's function's. */
-static int print_then(struct cli_session *session, wetdbg_time time, bool is_place,
+static int print_then(struct cli_repl *repl, wetdbg_time time, bool is_place,
                       const char *expression, const char *format)
 {
+    struct cli_session *session = repl->session;
     struct cli_moment *moment;
     int err = cli_session_check_time(session, time);
     if (!err)
         err = cli_moment_open(session->wet, time, &moment);
     if (err)
         return err;
+    cli_session_lend(session, moment);
     err = -WETDBG_ERR_NOT_FOUND;
     if (is_place)
-        err = print_in(session, moment, cli_moment_first_frame(moment), expression, format);
+        err = print_in(repl, moment, cli_moment_first_frame(moment), expression, format);
     if (err == -WETDBG_ERR_NOT_FOUND)
-        err = print_in(session, moment, frame_for(session, moment), expression, format);
+        err = print_in(repl, moment, frame_for(session, moment), expression, format);
     cli_moment_close(moment);
     return err;
 }
@@ -178,7 +213,7 @@ int cli_cmd_print(struct cli_repl *repl, const struct cli_args *args, const char
 {
     struct cli_session *session = repl->session;
     struct cli_moment *moment;
-    const char *text = args->operands[0], *behind;
+    const char *text = args->operand_count ? args->operands[0] : "$", *behind;
     char *at, *expression, letters[4];
     wetdbg_time time;
     format = take_format(&text, format, letters);
@@ -198,11 +233,11 @@ int cli_cmd_print(struct cli_repl *repl, const struct cli_args *args, const char
     if (at) {
         err = cli_time_parse(session, at, &time);
         if (!err)
-            err = print_then(session, time, strchr(at, ':') != NULL, expression, format);
+            err = print_then(repl, time, strchr(at, ':') != NULL, expression, format);
     } else {
         err = cli_session_moment(session, &moment);
         if (!err)
-            err = print_in(session, moment, session->frame, expression, format);
+            err = print_in(repl, moment, session->frame, expression, format);
     }
     free(at);
     free(expression);

@@ -2,8 +2,13 @@
 /* `show`: the lines of a named slice, or of several put together. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "dbgcli/alloc.h"
+#include "dbgcli/commands/named_slices.h"
 #include "dbgcli/commands/set_expression.h"
+#include "dbgcli/commands/settings.h"
+#include "dbgcli/commands/show_kept.h"
 #include "dbgcli/commands/slice_manner.h"
 #include "dbgcli/commands/slicing.h"
 #include "dbgcli/repl/words.h"
@@ -21,7 +26,8 @@ static const struct cli_option options[] = {
 
 const struct cli_syntax cli_cmd_show_syntax = {
     .example = "show A & B",
-    .usage = "NAME|EXPRESSION [--instances] [--limit N] [--all] [--stats]",
+    .usage = "NAME|EXPRESSION [--instances] [--limit N] [--all] [--stats],\n"
+             "      values [N], convenience or SETTING",
     .options = options,
     .next = "more",
     .operands_min = 1,
@@ -32,7 +38,9 @@ const struct cli_syntax cli_cmd_show_syntax = {
         "A set has no distances of its own. What this session sliced or chopped keeps those\n"
         "that its first look told, and lines come by them: of 'A | B' by the nearer one, of\n"
         "'A & B' by the sum, of 'A - B' as A has them. What a file brought has none: there the\n"
-        "most recent line comes first, and marks of implicit dependences are not kept in it.",
+        "most recent line comes first, and marks of implicit dependences are not kept in it.\n"
+        "'show values' lists the last values that 'print' showed, 'show convenience' what\n"
+        "'set $name = ...' set, 'show print pretty' and the like what 'set' set.",
 };
 
 static int show_text(struct cli_slice_view *view, const struct cli_slice_manner *manner,
@@ -94,6 +102,34 @@ static int show(struct cli_slice_view *view, const struct cli_slice_manner *mann
     return err;
 }
 
+/* Shows what is no slice, if one word after the other says so; else false. */
+static bool show_other(struct cli_repl *repl, const char *text, int *err)
+{
+    struct cli_session *session = repl->session;
+    const char *behind;
+    char *operand;
+    size_t index, word = strcspn(text, " ");
+    char *first = cli_strndup(text, word);
+    struct cli_named_slice *slice;
+    bool is_slice = cli_named_slices_find(session->named, first, &slice) == 0;
+    free(first);
+    if (is_slice)
+        return false;
+    operand = cli_strdup(text + word + strspn(text + word, " "));
+    *err = 0;
+    bool is_other = true;
+    if (word >= 3 && strncmp("values", text, word) == 0)
+        *err = cli_show_values(session, *operand ? operand : NULL);
+    else if (word >= 4 && strncmp("convenience", text, word) == 0)
+        *err = cli_show_convenience(session, operand);
+    else if (cli_setting_find(text, &index, &behind) && !*behind)
+        cli_setting_show(session, index);
+    else
+        is_other = false;
+    free(operand);
+    return is_other;
+}
+
 int cli_cmd_show(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     struct cli_slice_view view = {
@@ -113,6 +149,10 @@ int cli_cmd_show(struct cli_repl *repl, const struct cli_args *args, const char 
         return err;
     cli_slice_manner_parse(args, view.limit, &manner);
     char *text = cli_words_join(args->operands, args->operand_count);
+    if (!args->given_count && show_other(repl, text, &err)) {
+        free(text);
+        return err;
+    }
     err = cli_set_evaluate(repl->session->named, text, &made);
     if (!err) {
         view.near = made.near;

@@ -8,6 +8,7 @@
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/disassembly.h"
 #include "dbgcli/commands/go_on.h"
+#include "dbgcli/eval/kept.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/nav/call_walk.h"
@@ -244,6 +245,8 @@ static int print_result(struct cli_session *session, const struct wetdbg_type *t
     if (type && type->kind != WETDBG_TYPE_VOID &&
         cli_value_of_result(session->moment, type, &value) == 0)
         text = cli_value_text(session->moment, &value, "", false);
+    if (text)
+        cli_kept_add(session->kept, session->moment, &value, "finish", text);
     int err = 0;
     if (session->out->json) {
         json_t *object = cli_session_position(session);
@@ -254,7 +257,7 @@ static int print_result(struct cli_session *session, const struct wetdbg_type *t
         err = cli_session_print_position(session);
         if (!err && text) {
             fputs("value returned: ", session->out->stream);
-            cli_out_text(session->out, text);
+            cli_out_lines(session->out, text);
             putc('\n', session->out->stream);
         }
     }

@@ -231,7 +231,7 @@ static int show_instruction(struct examination *x)
 {
     struct cli_instruction instruction;
     struct cli_out *out = x->session->out;
-    int err = cli_instruction_read(x->moment, x->address, false, &instruction);
+    int err = cli_instruction_read(x->moment, x->address, x->session->is_intel, &instruction);
     if (err)
         return err;
     bool is_current = x->address == x->moment->frames[x->session->frame].regs.value[WETDBG_REG_RIP];

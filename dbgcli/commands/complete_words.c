@@ -17,6 +17,8 @@
 #include "dbgcli/commands/complete_paths.h"
 #include "dbgcli/commands/info_subject.h"
 #include "dbgcli/commands/named_slices.h"
+#include "dbgcli/commands/settings.h"
+#include "dbgcli/eval/kept.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/nav/place.h"
 #include <wetdbg/errors.h>
@@ -45,6 +47,7 @@ enum words {
     WORDS_CHANGE = 262144,
     WORDS_CAUGHT = 524288,
     WORDS_NUMBERED = 1048576, /* what has numbers */
+    WORDS_SHOWN = 2097152,    /* what `show` has beside slices and settings */
 };
 
 static const struct {
@@ -58,7 +61,7 @@ static const struct {
     {"more", WORDS_NONE, WORDS_NONE},
     {"expand", WORDS_NONE, WORDS_NONE},
     {"let", WORDS_SLICES, WORDS_SLICES}, /* what makes one is completed as a line of its own */
-    {"show", WORDS_SLICES, WORDS_SLICES},
+    {"show", WORDS_SLICES | WORDS_SETTINGS | WORDS_SHOWN, WORDS_SLICES},
     {"diff", WORDS_SLICES, WORDS_SLICES},
     {"save", WORDS_SLICES, WORDS_PATHS},
     {"prune", WORDS_NONE, WORDS_NONE},
@@ -119,7 +122,7 @@ static const struct {
     {"list", WORDS_FILES | WORDS_FUNCTIONS, WORDS_NONE},
     {"output", WORDS_NONE, WORDS_NONE},
     {"info", WORDS_SUBJECTS, WORDS_NONE},
-    {"set", WORDS_SETTINGS, WORDS_SWITCH},
+    {"set", WORDS_SETTINGS | WORDS_EXPRESSION, WORDS_SWITCH},
     {"help", WORDS_COMMANDS, WORDS_NONE},
 };
 #define RULE_COUNT (sizeof(rules) / sizeof(*rules))
@@ -273,7 +276,7 @@ static void add_members(struct cli_session *session, const char *whole, struct a
 
 /* ---- expressions ---- */
 
-static void add_registers(struct adding *adding)
+static void add_registers(const struct cli_session *session, struct adding *adding)
 {
     static const char *const names[] = {
         "$rax", "$rbx", "$rcx", "$rdx", "$rsi", "$rdi", "$rbp", "$rsp", "$r8",
@@ -281,6 +284,11 @@ static void add_registers(struct adding *adding)
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         cli_completions_add(adding->to, adding->typed, names[i]);
+    for (size_t i = 0; i < cli_kept_variable_count(session->kept); i++) {
+        char *word = cli_asprintf("$%s", cli_kept_variable_row(session->kept, i).name);
+        cli_completions_add(adding->to, adding->typed, word);
+        free(word);
+    }
 }
 
 static bool is_name_byte(char byte)
@@ -327,7 +335,7 @@ static void add_expression(struct cli_session *session, const char *typed,
         add_members(session, whole, &adding);
         free(whole);
     } else if (typed[at] == '$') {
-        add_registers(&adding);
+        add_registers(session, &adding);
     } else {
         add_variables(session, &adding);
     }
@@ -375,6 +383,21 @@ static void add_commands(struct cli_repl *repl, struct adding *adding)
 {
     for (const struct cli_command *c = repl->commands; c->name; c++)
         cli_completions_add(adding->to, adding->typed, c->name);
+}
+
+/* Adds the first words of settings, or the second words of those that begin with `first`. */
+static void add_settings(const char *first, struct adding *adding)
+{
+    for (size_t i = 0; cli_setting_name(i); i++) {
+        const char *name = cli_setting_name(i);
+        size_t length = strcspn(name, " ");
+        if (first &&
+            (strlen(first) != length || strncmp(name, first, length) != 0 || !name[length]))
+            continue;
+        char *word = first ? cli_strdup(name + length + 1) : cli_strndup(name, length);
+        cli_completions_add(adding->to, adding->typed, word);
+        free(word);
+    }
 }
 
 /* Completes VARIABLE@TIME. */
@@ -426,8 +449,8 @@ static void add_words(struct cli_repl *repl, unsigned words, const char *typed,
 {
     static const char *const times[] = {"start", "end", "crash", "now", NULL};
     static const char *const directions[] = {"backward", "forward", "both", NULL};
-    static const char *const settings[] = {"pager", NULL};
     static const char *const switches[] = {"off", "on", NULL};
+    static const char *const shown[] = {"values", "convenience", NULL};
     static const char *const verdicts[] = {"bad", "clear", "good", NULL};
     static const char *const caught[] = {"catch",   "exec",  "fork",  "rethrow", "signal",
                                          "syscall", "throw", "vfork", NULL};
@@ -453,7 +476,9 @@ static void add_words(struct cli_repl *repl, unsigned words, const char *typed,
     if (words & WORDS_DIRECTION)
         add_each(&adding, directions);
     if (words & WORDS_SETTINGS)
-        add_each(&adding, settings);
+        add_settings(NULL, &adding);
+    if (words & WORDS_SHOWN)
+        add_each(&adding, shown);
     if (words & WORDS_SWITCH)
         add_each(&adding, switches);
     if (words & WORDS_VERDICTS)
@@ -518,6 +543,13 @@ void cli_complete_operand(struct cli_repl *repl, const struct cli_command *comma
     unsigned words = index == CLI_COMPLETE_VALUE ? find_value_rule(command->name, before)
                      : index                     ? rules[rule].later
                                                  : rules[rule].first;
+    bool has_settings = strcmp(command->name, "set") == 0 || strcmp(command->name, "show") == 0;
+    if (index == 1 && before && has_settings) {
+        struct adding adding = {completions, typed};
+        add_settings(before, &adding);
+        if (completions->count || strcmp(before, "print") == 0)
+            return;
+    }
     if (index == 1 && before && strcmp(before, "load") == 0 && strcmp(command->name, "let") == 0)
         words = WORDS_PATHS;
     if (index == 1 && before && strcmp(command->name, "info") == 0) {

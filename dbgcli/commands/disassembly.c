@@ -138,7 +138,7 @@ void cli_disassembly_print_current(struct cli_session *session)
     struct cli_instruction instruction;
     FILE *stream = session->out->stream;
     uint64_t pc = session->moment->frames[0].regs.value[WETDBG_REG_RIP];
-    if (cli_instruction_read(session->moment, pc, false, &instruction) != 0)
+    if (cli_instruction_read(session->moment, pc, session->is_intel, &instruction) != 0)
         return;
     fputs("=> ", stream);
     cli_address_print(stream, session->model, pc);

@@ -85,7 +85,7 @@ static void print_one(struct cli_session *session, const struct display *display
             display->format, *display->format ? " " : "");
     cli_out_text(out, display->text);
     fputs(" = ", out->stream);
-    cli_out_text(out, text);
+    cli_out_lines(out, text);
     putc('\n', out->stream);
     free(text);
 }

@@ -52,7 +52,7 @@ static int show_variable(void *context, const struct wetdbg_variable *variable)
         fputs(walk->indent, out->stream);
         cli_out_text(out, variable->name);
         fputs(" = ", out->stream);
-        cli_out_text(out, text);
+        cli_out_lines(out, text);
         putc('\n', out->stream);
     }
     free(text);

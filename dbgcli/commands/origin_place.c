@@ -134,6 +134,7 @@ static int variable_criterion(struct cli_session *session, const char *text,
     } else if (!err) {
         err = cli_moment_open(session->wet, time, &wish.moment);
         if (!err) {
+            cli_session_lend(session, wish.moment);
             wish.frame = frame_at(session, wish.moment);
             err = criterion_of_wish(&wish, out);
             cli_moment_close(wish.moment);

@@ -15,12 +15,15 @@
 #include "dbgcli/commands/run_facts.h"
 #include "dbgcli/commands/slice_implied.h"
 #include "dbgcli/commands/slice_tree.h"
+#include "dbgcli/eval/kept.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
 #include "dbgcli/signal_name.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/switch.h>
+
+#define LIST_SIZE 10 /* lines, as in gdb */
 
 static void interrupt_wet(void *context)
 {
@@ -54,6 +57,9 @@ int cli_session_open(struct cli_session *session, struct cli_out *out, const cha
     session->bookmarks = cli_bookmarks_new(wet_path);
     session->breakpoints = cli_breakpoints_new();
     session->displays = cli_displays_new();
+    session->kept = cli_kept_new();
+    session->manner = cli_manner_usual;
+    session->list_size = LIST_SIZE;
     session->named = cli_named_slices_new(session->wet, wet_path);
     return 0;
 }
@@ -73,6 +79,7 @@ void cli_session_close(struct cli_session *session)
     cli_bookmarks_free(session->bookmarks);
     cli_breakpoints_free(session->breakpoints);
     cli_displays_free(session->displays);
+    cli_kept_free(session->kept);
     cli_named_slices_free(session->named);
     wetdbg_switcher_close(session->switcher);
     cli_rest_free(session);
@@ -102,6 +109,12 @@ int cli_session_check_time(const struct cli_session *session, wetdbg_time time)
                        info->is_window ? "window" : "run", info->first_time, info->last_time + 1);
 }
 
+void cli_session_lend(const struct cli_session *session, struct cli_moment *moment)
+{
+    moment->kept = session->kept;
+    moment->manner = &session->manner;
+}
+
 int cli_session_go(struct cli_session *session, wetdbg_time time)
 {
     struct cli_moment *moment;
@@ -111,6 +124,7 @@ int cli_session_go(struct cli_session *session, wetdbg_time time)
     if (err)
         return err;
     cli_moment_close(session->moment);
+    cli_session_lend(session, moment);
     session->moment = moment;
     session->time = time;
     session->frame = cli_moment_first_frame(moment);

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "dbgcli/eval/value.h"
 #include "dbgcli/nav/moment.h"
 #include "dbgcli/out.h"
 #include "dbgcli/repl/repl.h"
@@ -55,6 +56,11 @@ struct cli_session {
     struct cli_breakpoints *breakpoints; /* commands/breakpoints.h */
     unsigned stopped_at;                 /* the breakpoint that stopped here; 0: none did */
     struct cli_displays *displays;       /* commands/display.h */
+    struct cli_kept *kept;               /* $1 and $x; eval/kept.h */
+    /* What `set` sets; commands/settings.h. */
+    struct cli_manner manner;
+    uint64_t list_size;          /* lines; 0: all */
+    bool is_intel;               /* the syntax of instructions */
     struct cli_pruning *pruning; /* what is right and wrong; NULL until something is said of it */
 };
 
@@ -88,6 +94,10 @@ int cli_session_go_to(struct cli_session *session, wetdbg_time time,
 
 /* The moment of the current time. Borrowed until the time changes. */
 int cli_session_moment(struct cli_session *session, struct cli_moment **moment);
+
+/* Has expressions at a moment of another time know the session's values, and values be written as
+ * it was set. */
+void cli_session_lend(const struct cli_session *session, struct cli_moment *moment);
 
 /* Time of the crash; -WETDBG_ERR_NOT_FOUND if the run did not crash. */
 int cli_session_crash_time(const struct cli_session *session, wetdbg_time *time);

@@ -13,6 +13,7 @@
 #include "dbgcli/alloc.h"
 #include "dbgcli/args.h"
 #include "dbgcli/eval/arithmetic.h"
+#include "dbgcli/eval/kept.h"
 #include "dbgcli/eval/registers.h"
 #include "dbgcli/eval/std_values.h"
 #include "dbgcli/nav/place.h"
@@ -32,6 +33,7 @@ struct reader {
 
 static int read_unary(struct reader *reader, struct cli_value *value);
 static int read_conditional(struct reader *reader, struct cli_value *value);
+static int read_assignment(struct reader *reader, struct cli_value *value);
 
 static void skip_blanks(struct reader *reader)
 {
@@ -293,9 +295,119 @@ static int read_character(struct reader *reader, struct cli_value *value)
 
 static int read_parenthesis(struct reader *reader, struct cli_value *value)
 {
-    int err = read_conditional(reader, value);
+    int err = read_assignment(reader, value);
     if (!err && !take(reader, ")"))
         err = fail_syntax(reader);
+    return err;
+}
+
+/* ---- what begins with '$' ---- */
+
+/* Takes "$x", "$", "$$2" and the like; what is behind the first '$' is to be freed. NULL: none. */
+static char *take_dollar(struct reader *reader)
+{
+    skip_blanks(reader);
+    if (*reader->at != '$')
+        return NULL;
+    const char *start = ++reader->at;
+    reader->at += *start == '$';
+    if (isdigit((unsigned char)*reader->at) || *start == '$')
+        reader->at += strspn(reader->at, "0123456789");
+    else
+        while (is_name_byte(*reader->at))
+            reader->at++;
+    return cli_strndup(start, (size_t)(reader->at - start));
+}
+
+/* Gets a value of the history, a register or a variable of the session's. */
+static int get_dollar(struct reader *reader, const char *name, struct cli_value *value)
+{
+    const struct cli_moment *moment = reader->view->moment;
+    if (!moment->kept || (*name && !cli_kept_is_number(name))) {
+        int err = cli_register_value(reader->view, name, value);
+        if (err != -WETDBG_ERR_USAGE || !moment->kept)
+            return err;
+    }
+    if (strcmp(name, "_thread") == 0) {
+        cli_value_set(value, cli_type_basic(CLI_BASIC_INT),
+                      moment->thread ? moment->thread->index + 1 : 0);
+        return 0;
+    }
+    return cli_kept_get(moment->kept, name, value);
+}
+
+static int fail_change(void)
+{
+    return wetdbg_fail(-WETDBG_ERR_USAGE, "a recorded run cannot be changed");
+}
+
+/* Makes an array a pointer to its first element, which it is where C assigns it. */
+static int decay(struct cli_moment *moment, struct cli_value *value)
+{
+    struct wetdbg_type element, pointer;
+    uint64_t count;
+    int err = cli_value_dereference(moment, value);
+    if (err || value->type.kind != WETDBG_TYPE_ARRAY || !value->is_in_memory)
+        return err;
+    err = wetdbg_type_target(moment->model, value->type.handle, &element, &count);
+    if (!err)
+        err = wetdbg_type_pointer(moment->model, &element, &pointer);
+    if (!err)
+        cli_value_set(value, &pointer, value->address);
+    return err;
+}
+
+/* Gives a variable of the session's a value, which becomes *value; not where nothing is
+ * evaluated. */
+static int set_dollar(struct reader *reader, const char *name, struct cli_value *value)
+{
+    struct cli_moment *moment = reader->view->moment;
+    struct cli_value other;
+    if (reader->skipping || reader->types_only)
+        return 0;
+    bool is_free = moment->kept && !cli_kept_is_number(name) && *name != '_' &&
+                   cli_register_value(reader->view, name, &other) == -WETDBG_ERR_USAGE;
+    int err = is_free ? decay(moment, value) : fail_change();
+    if (!err)
+        err = cli_kept_set(moment->kept, moment, name, value);
+    return err ? err : cli_kept_get(moment->kept, name, value);
+}
+
+/* Adds 1 to a variable of the session's, or subtracts it. */
+static int change_by_one(struct reader *reader, const char *name, enum cli_operator op,
+                         struct cli_value *changed)
+{
+    struct cli_value now, one;
+    int err = get_dollar(reader, name, &now);
+    cli_value_set(&one, cli_type_basic(CLI_BASIC_INT), 1);
+    if (!err)
+        err = cli_operate(reader->view->moment, op, &now, &one, reader->is_c, changed);
+    return err ? err : set_dollar(reader, name, changed);
+}
+
+static int read_dollar(struct reader *reader, struct cli_value *value)
+{
+    struct cli_value changed;
+    char *name = take_dollar(reader);
+    bool is_up = take(reader, "++"), is_changed = is_up || take(reader, "--");
+    int err = 0;
+    if (!is_skipping(reader, value)) {
+        err = get_dollar(reader, name, value);
+        if (!err && is_changed)
+            err = change_by_one(reader, name, is_up ? CLI_OP_ADD : CLI_OP_SUBTRACT, &changed);
+    }
+    free(name);
+    return err;
+}
+
+/* Reads what is behind "++" or "--". */
+static int read_change(struct reader *reader, enum cli_operator op, struct cli_value *value)
+{
+    char *name = take_dollar(reader);
+    int err = name ? 0 : fail_change();
+    if (name && !is_skipping(reader, value))
+        err = change_by_one(reader, name, op, value);
+    free(name);
     return err;
 }
 
@@ -313,13 +425,13 @@ static int read_primary(struct reader *reader, struct cli_value *value)
     if (isdigit((unsigned char)*reader->at) ||
         (*reader->at == '.' && isdigit((unsigned char)reader->at[1])))
         return read_number(reader, value);
-    bool is_register = take(reader, "$");
+    if (*reader->at == '$')
+        return read_dollar(reader, value);
     char *name = take_name(reader);
     if (!name)
         return fail_syntax(reader);
     if (!is_skipping(reader, value))
-        err = is_register ? cli_register_value(reader->view, name, value)
-                          : read_name(reader, name, value);
+        err = read_name(reader, name, value);
     free(name);
     return err;
 }
@@ -462,7 +574,7 @@ static int read_postfix(struct reader *reader, struct cli_value *value)
         } else if (take(reader, "(")) {
             err = fail_call();
         } else if (take(reader, "++") || take(reader, "--")) {
-            err = wetdbg_fail(-WETDBG_ERR_USAGE, "a recorded run cannot be changed");
+            err = fail_change();
         } else {
             break;
         }
@@ -601,8 +713,10 @@ static int read_operator(struct reader *reader, struct cli_value *value)
         result = read_unary(reader, value);
         return result ? result : take_address(reader, value);
     }
-    if (take(reader, "++") || take(reader, "--"))
-        return wetdbg_fail(-WETDBG_ERR_USAGE, "a recorded run cannot be changed");
+    if (take(reader, "++"))
+        return read_change(reader, CLI_OP_ADD, value);
+    if (take(reader, "--"))
+        return read_change(reader, CLI_OP_SUBTRACT, value);
     skip_blanks(reader);
     if (*reader->at && strchr("-~+!", *reader->at))
         return read_sign(reader, *reader->at++, value);
@@ -629,7 +743,7 @@ static int read_unary(struct reader *reader, struct cli_value *value)
 
 /* ---- binary operators ---- */
 
-enum { AT = CLI_OP_GREATER_EQUAL + 1, AND_THEN, OR_ELSE };
+enum { AT = CLI_OP_GREATER_EQUAL + 1, AND_THEN, OR_ELSE, NO_OPERATOR };
 
 /* The operators, longer ones before those that they begin with; a higher level binds tighter. */
 static const struct {
@@ -791,7 +905,67 @@ static int read_conditional(struct reader *reader, struct cli_value *value)
     reader->nesting--;
     skip_blanks(reader);
     if (!err && *reader->at && strchr("=+-*/%&|^<>", *reader->at) && strchr(reader->at, '='))
-        err = wetdbg_fail(-WETDBG_ERR_USAGE, "a recorded run cannot be changed");
+        err = fail_change();
+    return err;
+}
+
+/* Reads "=", "+=" and the like: *op is NO_OPERATOR, or the operator. */
+static bool take_assignment(struct reader *reader, int *op)
+{
+    struct reader ahead = *reader;
+    *op = NO_OPERATOR;
+    for (size_t i = 0; i < OPERATOR_COUNT; i++)
+        if (strcmp(operators[i].unless, "=") == 0 && take(&ahead, operators[i].token)) {
+            *op = operators[i].op;
+            break;
+        }
+    if (*ahead.at != '=' && *op == NO_OPERATOR)
+        skip_blanks(&ahead);
+    if (*ahead.at != '=' || ahead.at[1] == '=')
+        return false;
+    reader->at = ahead.at + 1;
+    return true;
+}
+
+/* Assigns what was read behind the operator. */
+static int assign(struct reader *reader, const char *name, int op, struct cli_value *value)
+{
+    struct cli_value left, made;
+    if (is_skipping(reader, value))
+        return 0;
+    if (op == NO_OPERATOR)
+        return set_dollar(reader, name, value);
+    int err = get_dollar(reader, name, &left);
+    if (!err)
+        err = follow_reference(reader, value);
+    if (!err)
+        err = cli_operate(reader->view->moment, (enum cli_operator)op, &left, value, reader->is_c,
+                          &made);
+    if (err)
+        return err;
+    *value = made;
+    return set_dollar(reader, name, value);
+}
+
+/* Reads an assignment to a variable of the session's, or what is none. */
+static int read_assignment(struct reader *reader, struct cli_value *value)
+{
+    struct reader ahead = *reader;
+    int op, err;
+    char *name = take_dollar(&ahead);
+    if (!name || !take_assignment(&ahead, &op)) {
+        free(name);
+        return read_conditional(reader, value);
+    }
+    reader->at = ahead.at;
+    if (++reader->nesting > NESTING_MAX)
+        err = wetdbg_fail(-WETDBG_ERR_USAGE, "the expression is nested too deeply");
+    else
+        err = read_assignment(reader, value);
+    reader->nesting--;
+    if (!err)
+        err = assign(reader, name, op, value);
+    free(name);
     return err;
 }
 
@@ -801,7 +975,7 @@ static int evaluate(struct cli_frame_view *view, const char *text, bool types_on
     const struct cli_frame *frame = &view->moment->frames[view->frame];
     struct reader reader = {.view = view, .text = text, .at = text, .types_only = types_only};
     reader.is_c = wetdbg_is_of_c(view->moment->model, frame->lookup_pc);
-    int err = read_conditional(&reader, value);
+    int err = read_assignment(&reader, value);
     skip_blanks(&reader);
     if (!err && *reader.at)
         err = fail_syntax(&reader);

@@ -96,6 +96,10 @@ int cli_value_part(const struct cli_value *value, uint64_t offset, const struct 
     struct cli_value made = {.type = *type, .is_in_memory = value->is_in_memory};
     if (value->is_in_memory) {
         made.address = value->address + offset;
+        if (value->kept && offset <= value->kept_bytes) {
+            made.kept = value->kept + offset;
+            made.kept_bytes = value->kept_bytes - offset;
+        }
     } else {
         if (offset >= sizeof(value->bytes))
             return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "the value is not in memory as a whole");

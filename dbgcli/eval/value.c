@@ -14,8 +14,10 @@
 #include "dbgcli/eval/std_values.h"
 #include <wetdbg/errors.h>
 
-#define ELEMENTS_MAX         200 /* of an array or string, as in gdb */
-#define REPEATS_MAX          10  /* equal elements before they are put together */
+/* As in gdb. */
+const struct cli_manner cli_manner_usual = {.elements = 200, .repeats = 10};
+
+#define TEXT_MAX             (1 << 20) /* bytes of a text without another end */
 #define DEPTH_MAX            20
 #define PARTS_MAX            20000   /* of one value: a type may say that it is made of itself */
 #define ELEMENT_COMPARED_MAX 4096    /* larger ones are not put together */
@@ -28,13 +30,37 @@ struct printer {
     bool is_brief;
     bool is_plain; /* no types before pointers */
     unsigned depth, parts;
+    uint64_t elements_max, repeats_max;
+    bool is_pretty;
 };
+
+static struct printer printer_new(struct cli_out *out, struct cli_moment *moment,
+                                  const char *format, bool is_brief)
+{
+    const struct cli_manner *manner = moment->manner ? moment->manner : &cli_manner_usual;
+    return (struct printer){
+        .out = out,
+        .moment = moment,
+        .format = format,
+        .is_brief = is_brief,
+        .is_plain = is_brief,
+        .elements_max = manner->elements ? manner->elements : UINT64_MAX,
+        .repeats_max = manner->repeats ? manner->repeats : UINT64_MAX,
+        .is_pretty = manner->is_pretty,
+    };
+}
 
 /* ---- bytes ---- */
 
 int cli_value_load(struct cli_moment *moment, const struct cli_value *value, void *bytes,
                    size_t size)
 {
+    if (value->is_in_memory && value->kept) {
+        if (size > value->kept_bytes)
+            return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "not all of the value was kept");
+        memcpy(bytes, value->kept, size);
+        return 0;
+    }
     if (value->is_in_memory)
         return wetdbg_state_read(moment->state, value->address, bytes, size);
     if (size > sizeof(value->bytes))
@@ -232,12 +258,17 @@ static void print_formatted(struct printer *p, const struct cli_value *value, ui
     }
 }
 
-/* Prints as many characters as there are up to a NUL, at most ELEMENTS_MAX. */
+static size_t text_max(const struct printer *p)
+{
+    return p->elements_max < TEXT_MAX ? (size_t)p->elements_max : TEXT_MAX;
+}
+
+/* Prints as many characters as there are up to a NUL, or as are to be shown at most. */
 static void print_string_at(struct printer *p, uint64_t address)
 {
-    char text[ELEMENTS_MAX];
-    size_t length = 0;
-    while (length < sizeof(text) &&
+    size_t length = 0, most = text_max(p);
+    char *text = cli_malloc(most);
+    while (length < most &&
            wetdbg_state_read(p->moment->state, address + length, text + length, 1) == 0) {
         if (!text[length])
             break;
@@ -246,11 +277,12 @@ static void print_string_at(struct printer *p, uint64_t address)
     uint8_t byte;
     if (length == 0 && wetdbg_state_read(p->moment->state, address, &byte, 1) != 0) {
         fprintf(p->out->stream, " <error: Cannot access memory at address 0x%" PRIx64 ">", address);
-        return;
+    } else {
+        fputs(" \"", p->out->stream);
+        cli_out_quoted(p->out, text, length);
+        fputs(length == most ? "\"..." : "\"", p->out->stream);
     }
-    fputs(" \"", p->out->stream);
-    cli_out_quoted(p->out, text, length);
-    fputs(length == sizeof(text) ? "\"..." : "\"", p->out->stream);
+    free(text);
 }
 
 static void print_pointer(struct printer *p, const struct cli_value *value, uint64_t bits)
@@ -449,12 +481,46 @@ struct member_walk {
     struct printer *printer;
     const struct cli_value *whole;
     size_t count;
+    bool is_after_base;
 };
+
+static void print_indent(const struct printer *p, unsigned depth)
+{
+    fprintf(p->out->stream, "%*s", (int)depth * 2, "");
+}
+
+/* Prints what stands before a member: a comma or, if it is pretty, a line's end. */
+static void print_joint(struct member_walk *walk, const struct wetdbg_member *member)
+{
+    struct printer *p = walk->printer;
+    FILE *stream = p->out->stream;
+    if (walk->count++)
+        fputs(p->is_pretty && !walk->is_after_base ? "," : ", ", stream);
+    if (!p->is_pretty)
+        return;
+    putc('\n', stream);
+    print_indent(p, p->depth);
+    if (walk->is_after_base && !member->is_base) {
+        fputs("members of ", stream);
+        cli_out_text(p->out, walk->whole->type.name);
+        fputs(":\n", stream);
+        print_indent(p, p->depth);
+    }
+    walk->is_after_base = member->is_base;
+}
+
+static void print_member_name(struct cli_out *out, const struct wetdbg_member *member)
+{
+    if (!member->is_base && !member->name)
+        return;
+    fputs(member->is_base ? "<" : "", out->stream);
+    cli_out_text(out, member->is_base ? member->type.name : member->name);
+    fputs(member->is_base ? "> = " : " = ", out->stream);
+}
 
 static int print_member(void *context, const struct wetdbg_member *member)
 {
     struct member_walk *walk = context;
-    FILE *stream = walk->printer->out->stream;
     struct cli_frame_view view = {walk->printer->moment, 0};
     struct wetdbg_machine machine = cli_frame_machine(&view);
     uint64_t offset;
@@ -468,11 +534,8 @@ static int print_member(void *context, const struct wetdbg_member *member)
         return err;
     part.bit_offset = member->bit_offset;
     part.bit_size = member->bit_size;
-    fputs(walk->count++ ? ", " : "", stream);
-    if (member->is_base)
-        fprintf(stream, "<%s> = ", member->type.name);
-    else if (member->name)
-        fprintf(stream, "%s = ", member->name);
+    print_joint(walk, member);
+    print_member_name(walk->printer->out, member);
     return print_value(walk->printer, &part);
 }
 
@@ -480,17 +543,19 @@ static int print_member(void *context, const struct wetdbg_member *member)
 static bool print_std_string(struct printer *p, const struct cli_value *value)
 {
     struct cli_value first;
-    char text[ELEMENTS_MAX];
     uint64_t size;
     if (!cli_std_string(p->moment, value, &first, &size))
         return false;
-    size_t shown = size < sizeof(text) ? (size_t)size : sizeof(text);
-    if (shown && wetdbg_state_read(p->moment->state, first.address, text, shown) != 0)
-        return false;
-    putc('"', p->out->stream);
-    cli_out_quoted(p->out, text, shown);
-    fputs(shown < size ? "\"..." : "\"", p->out->stream);
-    return true;
+    size_t shown = size < text_max(p) ? (size_t)size : text_max(p);
+    char *text = cli_malloc(shown + 1);
+    bool is_there = !shown || wetdbg_state_read(p->moment->state, first.address, text, shown) == 0;
+    if (is_there) {
+        putc('"', p->out->stream);
+        cli_out_quoted(p->out, text, shown);
+        fputs(shown < size ? "\"..." : "\"", p->out->stream);
+    }
+    free(text);
+    return is_there;
 }
 
 static int print_elements(struct printer *p, const struct cli_value *value,
@@ -526,6 +591,10 @@ static int print_structure(struct printer *p, const struct cli_value *value)
     struct member_walk walk = {.printer = p, .whole = value};
     putc('{', p->out->stream);
     int err = wetdbg_type_members_each(p->moment->model, value->type.handle, print_member, &walk);
+    if (p->is_pretty && walk.count) {
+        putc('\n', p->out->stream);
+        print_indent(p, p->depth - 1);
+    }
     putc('}', p->out->stream);
     return err;
 }
@@ -539,7 +608,8 @@ static size_t run_length(const uint8_t *bytes, size_t count, size_t at)
     return run;
 }
 
-/* Prints as many runs of equal characters as are begun within ELEMENTS_MAX, each as a whole. */
+/* Prints as many runs of equal characters as are begun within what is shown at most, each as a
+ * whole. */
 static void print_char_array(struct printer *p, const uint8_t *bytes, size_t all, bool is_cut)
 {
     FILE *stream = p->out->stream;
@@ -547,14 +617,14 @@ static void print_char_array(struct printer *p, const uint8_t *bytes, size_t all
     size_t run = 0, end, count = 0;
     if (!is_cut && all > 1 && !bytes[all - 1])
         all--;
-    while (count < all && count < ELEMENTS_MAX)
+    while (count < all && count < p->elements_max)
         count += run_length(bytes, all, count);
     is_cut |= count < all;
     for (size_t i = 0; i < count; i = end) {
         size_t start = i;
         for (end = i; end < count; end += run) {
             run = run_length(bytes, count, end);
-            if (run > REPEATS_MAX)
+            if (run > p->repeats_max)
                 break;
         }
         if (end > start) {
@@ -599,18 +669,18 @@ static int print_elements(struct printer *p, const struct cli_value *value,
     uint64_t shown = 0, i = 0, run;
     int err = 0;
     putc('{', stream);
-    for (; i < count && shown < ELEMENTS_MAX && !err; i += run) {
+    for (; i < count && shown < p->elements_max && !err; i += run) {
         struct cli_value element;
         run = count_repeats(p, value, type, i, count);
         fputs(i ? ", " : "", stream);
         err = cli_value_part(value, i * type->size_bytes, type, &element);
         if (!err)
             err = print_value(p, &element);
-        if (run > REPEATS_MAX)
+        if (run > p->repeats_max)
             fprintf(stream, " <repeats %" PRIu64 " times>", run);
         else
             run = 1;
-        shown += run > REPEATS_MAX ? REPEATS_MAX : 1;
+        shown += run > p->repeats_max ? p->repeats_max : 1;
     }
     fputs(i < count ? "...}" : "}", stream);
     return err;
@@ -734,7 +804,7 @@ static int print_value(struct printer *p, const struct cli_value *value)
 int cli_value_print(struct cli_out *out, struct cli_moment *moment, const struct cli_value *value,
                     const char *format, bool is_brief)
 {
-    struct printer printer = {out, moment, format, is_brief, is_brief, 0, 0};
+    struct printer printer = printer_new(out, moment, format, is_brief);
     return print_value(&printer, value);
 }
 
@@ -743,7 +813,8 @@ char *cli_value_plain_text(struct cli_moment *moment, const struct cli_value *va
     char *text = NULL;
     size_t size;
     struct cli_out out = {.stream = open_memstream(&text, &size)};
-    struct printer printer = {&out, moment, "", is_brief, true, 0, 0};
+    struct printer printer = printer_new(&out, moment, "", is_brief);
+    printer.is_plain = true;
     if (!out.stream)
         cli_die();
     int err = print_value(&printer, value);

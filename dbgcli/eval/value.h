@@ -9,6 +9,14 @@
 #include "dbgcli/nav/moment.h"
 #include "dbgcli/out.h"
 
+/* How values are written, as the user set it. */
+struct cli_manner {
+    uint64_t elements; /* at most so many of an array or a text; 0: all */
+    uint64_t repeats;  /* so many equal elements are not yet put together; 0: they never are */
+    bool is_pretty;    /* each member on a line of its own */
+};
+extern const struct cli_manner cli_manner_usual;
+
 #define CLI_VALUE_BYTES_MAX 256
 #define CLI_SYNTHETIC_MAX   4
 
@@ -30,7 +38,9 @@ struct cli_synthetic {
 struct cli_value {
     struct wetdbg_type type;
     bool is_in_memory;
-    uint64_t address;                                  /* if it is */
+    uint64_t address;    /* if it is */
+    const uint8_t *kept; /* the bytes that were there once, so many; NULL: those of the moment */
+    size_t kept_bytes;
     uint8_t bytes[CLI_VALUE_BYTES_MAX];                /* if it is not; little-endian */
     uint8_t missing[CLI_VALUE_BYTES_MAX / 8];          /* bit per byte: it was optimized out */
     struct cli_synthetic synthetic[CLI_SYNTHETIC_MAX]; /* instead of some of these */

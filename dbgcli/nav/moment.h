@@ -9,6 +9,9 @@
 #include <wetdbg/model.h>
 #include <wetdbg/wet.h>
 
+struct cli_kept;
+struct cli_manner;
+
 struct cli_frame {
     struct wetdbg_frame_regs regs;
     uint64_t lookup_pc;   /* to look up lines and variables with */
@@ -35,6 +38,9 @@ struct cli_moment {
     struct cli_frame *frames;            /* innermost first; at least one */
     size_t frame_count;
     char *broken; /* why the frames end too early, or NULL */
+    /* The session's $1 and $x, for expressions; NULL: there are none. eval/kept.h */
+    struct cli_kept *kept;
+    const struct cli_manner *manner; /* how values are written; NULL: the usual one. eval/value.h */
 };
 
 /* *out is for cli_moment_close(), before the wet is closed. Errors of wetdbg_state_open(). A stack

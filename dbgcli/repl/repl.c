@@ -206,6 +206,7 @@ int cli_repl_loop(struct cli_repl *repl, const struct cli_line_hooks *lines, FIL
                   const char *prompt)
 {
     int status = 0;
+    repl->is_typed = lines->is_interactive;
     lines->start();
     while (!repl->is_quitting) {
         char *line;

@@ -42,6 +42,7 @@ struct cli_repl {
     int (*check)(struct cli_session *session);    /* after each; its error ends all; or NULL */
     const char *place;                            /* what errors begin with, or NULL */
     bool is_quitting;
+    bool is_typed; /* a person types the lines, and sees them above the answers */
     /* private: */
     char *last_line;
     char **queue; /* lines to be run when the one that runs is done */

@@ -101,8 +101,8 @@ static void registers_of_avx512_are_there_where_the_processor_has_them(void **st
         {"print $xmm16", 3, "no vector register 16\n"},
         {"print $zmm1", 3, "this processor has no AVX-512, and so no zmm1\n"},
         {"info registers zmm1", 3, "this processor has no AVX-512, and so no zmm1\n"},
-        {"print $xmm32", 2, "no register is called '$xmm32'\n"},
-        {"print $k8", 2, "no register is called '$k8'\n"},
+        {"print $xmm32", 0, "$xmm32 = void\n"},
+        {"print $k8", 0, "$k8 = void\n"},
     };
     static const struct row with[] = {
         {"print $k3", 0, "$k3 = 9223372036854775813\n"},
@@ -208,7 +208,8 @@ static void print_writes_values_as_gdb_does(void **state)
         {"p helper()", 2, "a recorded run can call no functions\n"},
         {"p nothing", 1,
          "no variable 'nothing' is visible here, in helper (util.c:30, time 1001)\n"},
-        {"p $r99", 2, "no register is called '$r99'\n"},
+        {"p $r99", 0, "$r99 = void\n"},
+        {"p $r99 + 1", 2, "a value of type 'void' is no number\n"},
         {"p s.nothing", 1, "'struct pair' has no member 'nothing'\n"},
         {"p x.y", 2, "a value of type 'int' has no members\n"},
         {"p *x", 2, "a value of type 'int' points to nothing\n"},
@@ -217,7 +218,43 @@ static void print_writes_values_as_gdb_does(void **state)
         {"p (x", 2, "'(x' is no expression that print understands\n"},
         {"p/q x", 2, "unknown format '/q': /x /z /d /u /o /t /c /a /f /s\n"},
         {"p --at=2000 x", 1, "time 2000 is outside the run (1 to 1001)\n"},
-        {"p", 2, "print: something is missing; usage: print [--at=TIME] EXPRESSION\n"},
+        {"p", 0, "$ = void\n"},
+    };
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+}
+
+static void values_have_numbers_and_names(void **state)
+{
+    static const struct row rows[] = {
+        {"p $", 1, "the history of values is empty: 'print' adds to it\n"},
+        {"show values", 0, "the history of values is empty: 'print' adds to it\n"},
+        {"p x", 0, "x = -5\n"},
+        {"p s", 0, "s = {first = -5, letter = 97 'a', low = 3, high = 5}\n"},
+        {"p $1 + $$", 0, "$1 + $$ = -10\n"},
+        {"p $$2", 0, "$$2 = -5\n"},
+        {"p $2.low", 0, "$2.low = 3\n"},
+        {"p $9", 1, "the history of values has no $9 yet\n"},
+        {"p $$9", 1, "the history of values does not go back to $$9: it has 5\n"},
+        {"set $i = x + 7", 0, ""},
+        {"p $i++ * 10", 0, "$i++ * 10 = 20\n"},
+        {"p $i += 4", 0, "$i = 7\n"},
+        {"p $i <= 7", 0, "$i <= 7 = 1\n"},
+        {"p 0 && ($i = 1)", 0, "0 && ($i = 1) = 0\n"},
+        {"whatis $i = 9", 0, "type = int\n"},
+        {"show convenience", 0, "$i = 7\n"},
+        {"p $pc = 1", 2, "a recorded run cannot be changed\n"},
+        {"p $1 = 1", 2, "a recorded run cannot be changed\n"},
+        {"set x = 1", 2, "a recorded run cannot be changed\n"},
+        {"set var x = 1", 2, "a recorded run cannot be changed\n"},
+        {"show values 7", 0,
+         "$1 = -5\n$2 = {first = -5, letter = 97 'a', low = 3, high = 5}\n$3 = -10\n$4 = -5\n$5 = "
+         "3\n$6 = 20\n$7 = 7\n"
+         "$8 = 1\n$9 = 0\n"},
+        {"set print pretty", 0, ""},
+        {"p s", 0, "s = {\n  first = -5,\n  letter = 97 'a',\n  low = 3,\n  high = 5\n}\n"},
+        {"show print pretty", 0, "print pretty        on\n"},
+        {"set print elements some", 2,
+         "set: print elements is a number, or unlimited, not 'some'\n"},
     };
     check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
 }
@@ -918,6 +955,11 @@ static void json_of_each_command_is_one_object_with_schema(void **state)
         {"backtrace", "wetdbg.backtrace/1", "frames"},
         {"frame 1", "wetdbg.frame/1", "function"},
         {"print x", "wetdbg.print/1", "value"},
+        {"print x", "wetdbg.print/1", "history"},
+        {"show values", "wetdbg.values/1", "values"},
+        {"show convenience", "wetdbg.variables/1", "variables"},
+        {"show listsize", "wetdbg.settings/1", "listsize"},
+        {"set print pretty on", "wetdbg.settings/1", "print_pretty"},
         {"list main.c:12", "wetdbg.list/1", "lines"},
         {"output", "wetdbg.output/1", "writes"},
         {"info", "wetdbg.info/1", "instructions"},
@@ -1256,6 +1298,7 @@ int main(void)
         CASE(what_cannot_stop_is_refused),
         CASE(commands_of_a_breakpoint_are_run_when_it_stops),
         CASE(print_writes_values_as_gdb_does),
+        CASE(values_have_numbers_and_names),
         CASE(frames_are_listed_and_selected),
         CASE(list_goes_on_where_it_ended),
         CASE(instances_and_output_can_be_limited),

@@ -94,15 +94,18 @@ def check_answers(bench, program, trace):
         ours += ["-e", "info threads", "-e", line]
     gdb = bench.run(*words, program)
     run = bench.run(bench.wetdbg, "replay", trace, *ours)
-    theirs = [re.sub(r"^\$\d+ = ", "", part) for part in gdb.out.split("@@\n")[1:]]
+    theirs = [part if line.startswith("show") else re.sub(r"^\$\d+ = ", "", part)
+              for line, part in zip(lines, gdb.out.split("@@\n")[1:])]
     answers = re.split(r"  N   TID .*\n.*\n", run.out)[1:]
     if len(theirs) != len(lines) or len(answers) != len(lines):
         bench.fail(f"{len(lines)} questions, gdb gave {len(theirs)} answers, we {len(answers)}\n{gdb}\n{run}")
         return
     for line, expected, found in zip(lines, theirs, answers):
-        operand = re.sub(r"^/\w+ ", "", line.split(" ", 1)[1])
+        operand = re.sub(r"^/\w+ ", "", line.split(" ", 1)[1]) if " " in line else "$"
         if line.startswith("p") and found.startswith(operand + " = "):
             found = found[len(operand) + 3:]
+        elif line.startswith("p $") and "=" in line:  # an assignment goes by its variable
+            found = re.sub(r"^\$\w+ = ", "", found)
         if masked(expected) != masked(found):
             bench.fail(f"{line}\n gdb: {masked(expected)}\nours: {masked(found)}")
 

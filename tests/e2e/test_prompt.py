@@ -123,7 +123,7 @@ def long_command(bench, trace, name, before, line):
     said += session.until(PROMPT)
     bench.check("interrupted" in said, f"{name}: Ctrl-C does not end '{line}': {said[-500:]!r}")
     answer = session.answer("print 6*7")
-    bench.check("6*7 = 42" in answer, f"{name}: the prompt is not there after Ctrl-C: {answer!r}")
+    bench.check(re.search(r"\$\d+ = 42", answer), f"{name}: the prompt is not there after Ctrl-C: {answer!r}")
     bench.check(session.leave() == 0, f"{name}: the session does not end well")
 
 
@@ -161,7 +161,7 @@ def check_pager(bench, trace):
     said = session.answer(placed("instances {file}:{turn} --limit 0"))
     bench.check("#1 " in said and "#2 " not in said, f"a pager that is left does not end the answer: {said!r}")
     said = session.answer("print 6*7")
-    bench.check("6*7 = 42" in said, f"the session ended with the pager: {said!r}")
+    bench.check(re.search(r"\$\d+ = 42", said), f"the session ended with the pager: {said!r}")
     session.leave()
 
     for options in (["--no-pager"], ["--json"]):
