@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * <wetdbg/implicit.h>: rounds. A round slices, with all edges that are known, finds which switches
- * to try, and tries them in small batches by time until one proves something new; then what the
- * predicate depends on is in the slice too, and the next round begins.
+ * <wetdbg/implicit.h>: rounds. A round slices, with the edges that are followed, finds which
+ * switches to try, and tries them in small batches by time until one proves something to follow;
+ * then what the predicate depends on is in the slice too, and the next round begins.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -44,6 +44,12 @@ struct work {
     struct tried *tried;
     size_t tried_count, tried_capacity;
     size_t item_capacity, edge_capacity;
+    /* Edges that slices of rounds have: at once what gives its use another value; of what takes it
+     * away that of the first items, so many, since decisions that end the program take away so much
+     * that the rest would not come to its turn. */
+    struct wetdbg_implicit_edge *followed;
+    size_t followed_count, followed_capacity;
+    size_t followed_items;
     uint32_t each;
     double began;
     /* Of the round: */
@@ -112,6 +118,14 @@ static bool has_edge(const struct wetdbg_implicit_result *result,
     return false;
 }
 
+static int follow(struct work *work, const struct wetdbg_implicit *item)
+{
+    if (wd_grow(work->followed, work->followed_capacity, work->followed_count + 1))
+        return -ENOMEM;
+    work->followed[work->followed_count++] = item->edge;
+    return 0;
+}
+
 static int add_item(struct work *work, const struct wetdbg_implicit *item)
 {
     struct wetdbg_implicit_result *result = work->result;
@@ -124,7 +138,7 @@ static int add_item(struct work *work, const struct wetdbg_implicit *item)
     result->edges[result->count] = item->edge;
     result->items[result->count] = *item;
     result->items[result->count++].round = result->rounds;
-    return 0;
+    return item->effect == WETDBG_IMPLICIT_VALUE ? follow(work, item) : 0;
 }
 
 /* The candidate of what is asked. *is_there: that is known. */
@@ -239,8 +253,8 @@ static int list_switches(struct work *work)
 static int begin_round(struct work *work)
 {
     const struct wetdbg_slice_options how = {.kinds = WETDBG_SLICE_FULL,
-                                             .implicit = work->result->edges,
-                                             .implicit_count = work->result->count,
+                                             .implicit = work->followed,
+                                             .implicit_count = work->followed_count,
                                              .session = work->options->session,
                                              .record_parents = true,
                                              .no_exits = work->options->no_exits,
@@ -257,14 +271,14 @@ static int begin_round(struct work *work)
     return err ? err : list_switches(work);
 }
 
-/* Tries what a slice has until something new is proven: *goes_on. */
+/* Tries what a slice has until something is proven that is followed: *goes_on. */
 static int try_round(struct work *work, bool *goes_on)
 {
     struct psw_asked batch[BATCH];
-    size_t at = 0, count = 1, known = work->result->count;
+    size_t at = 0, count = 1, known = work->followed_count;
     int err = 0;
 
-    while (!err && count && !is_over(work) && work->result->count == known) {
+    while (!err && count && !is_over(work) && work->followed_count == known) {
         err = take_batch(work, &at, batch, &count);
         for (size_t i = 0; i < count && !err; i++) {
             if (is_over(work)) { /* the rest of the batch is left */
@@ -274,9 +288,23 @@ static int try_round(struct work *work, bool *goes_on)
             err = try_switch(work, &batch[i]);
         }
     }
-    *goes_on = !err && work->result->count > known && !is_over(work);
+    *goes_on = !err && work->followed_count > known && !is_over(work);
     for (; at < work->list.count && !*goes_on; at++)
         work->result->left += !was_tried(work, &work->list.items[at]);
+    return err;
+}
+
+/* Follows all that was proven: *has_more if that is more than before. */
+static int follow_all(struct work *work, bool *has_more)
+{
+    const struct wetdbg_implicit_result *result = work->result;
+    size_t known = work->followed_count;
+    int err = 0;
+
+    for (; work->followed_items < result->count && !err; work->followed_items++)
+        if (result->items[work->followed_items].effect == WETDBG_IMPLICIT_MISSING)
+            err = follow(work, &result->items[work->followed_items]);
+    *has_more = work->followed_count > known;
     return err;
 }
 
@@ -290,13 +318,42 @@ static int search(struct work *work)
         is_same = false;
         if (!err)
             err = try_round(work, &goes_on);
-        if (!err && !goes_on && !is_over(work) && work->list.is_cut && work->each < EACH_MOST) {
+        if (err || goes_on || is_over(work))
+            continue;
+        bool is_cut = work->list.is_cut && work->each < EACH_MOST;
+        err = follow_all(work, &goes_on);
+        if (!goes_on && is_cut) {
             work->each *= EACH_MORE;
             goes_on = is_same = true;
         }
     }
     forget_round(work);
     return err;
+}
+
+/* ---- the most telling first ---- */
+
+static unsigned rank_of(const struct wetdbg_implicit *item)
+{
+    return 2 * (item->effect == WETDBG_IMPLICIT_MISSING) + !item->is_strong;
+}
+
+static int rank_items(struct wetdbg_implicit_result *result)
+{
+    struct wetdbg_implicit *ranked = malloc((result->count + 1) * sizeof(*ranked));
+    size_t count = 0;
+
+    if (!ranked)
+        return -ENOMEM;
+    for (unsigned rank = 0; rank < 4; rank++)
+        for (size_t i = 0; i < result->count; i++)
+            if (rank_of(&result->items[i]) == rank)
+                ranked[count++] = result->items[i];
+    for (size_t i = 0; i < count; i++)
+        result->edges[i] = ranked[i].edge;
+    free(result->items);
+    result->items = ranked;
+    return 0;
 }
 
 /* ---- all of it ---- */
@@ -333,10 +390,13 @@ int wetdbg_implicit_find(struct wetdbg *wet, struct wetdbg_switcher *switcher,
     psw_proving_fini(&work.proving);
     wetdbg_candidates_free(work.candidates);
     free(work.tried);
+    free(work.followed);
     free(work.uses.items);
     result->is_interrupted = is_interrupted(&work);
     if (err == -WETDBG_ERR_INTERRUPTED && result->is_interrupted)
         err = 0;
+    if (!err)
+        err = rank_items(result);
     result->seconds = wd_seconds() - work.began;
     if (err)
         wetdbg_implicit_result_fini(result);

@@ -18,8 +18,9 @@
 
 const struct cli_syntax cli_cmd_info_syntax = {
     .example = "info functions parse_",
-    .usage = "[program|threads|signals|ambiguous|modules|files|slices|breakpoints|display|\n"
-             "      functions [REGEX]|lines FILE|locals|args|registers [NAME]...|all-registers]",
+    .usage =
+        "[program|threads|signals|ambiguous|modules|files|slices|implicit|breakpoints|display|\n"
+        "      functions [REGEX]|lines FILE|locals|args|registers [NAME]...|all-registers]",
     .operands_max = CLI_OPERANDS_ANY,
     .details =
         "  program              the run: its end and its sizes (the default)\n"
@@ -30,6 +31,7 @@ const struct cli_syntax cli_cmd_info_syntax = {
         "                       of the disk the trace holds\n"
         "  files                what the run read and wrote\n"
         "  slices               the slices that have names (see 'let')\n"
+        "  implicit             the implicit dependences of the last slice: all of them\n"
         "  breakpoints          breakpoints and their like: conditions, hits; how often reached\n"
         "  display              what is shown at each stop\n"
         "  functions [REGEX]    functions whose names match\n"
@@ -120,6 +122,7 @@ static const struct cli_info_subject subjects[] = {
     {"modules", false, false, cli_info_modules},
     {"files", false, false, cli_info_files},
     {"slices", false, false, cli_info_slices},
+    {"implicit", false, false, cli_info_implicit},
     {"breakpoints", true, false, cli_info_breakpoints},
     {"display", false, false, cli_info_display},
     {"functions", true, false, cli_info_functions},

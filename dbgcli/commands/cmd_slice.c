@@ -370,7 +370,7 @@ static int print_text(struct cli_slice_view *view, const struct answer *answer,
                 info->written, info->written - info->born.time);
     putc('\n', out->stream);
     print_counts(view->session, answer);
-    cli_implied_print(view->session, answer->implied);
+    cli_implied_print(view->session, answer->implied, view->shows_all);
     int err = print_body(view, answer, manner);
     if (!err)
         cli_uncertain_print(view->session, info->time);

@@ -32,6 +32,7 @@ int cli_info_args(struct cli_session *session, const char *operand);
 int cli_info_all_registers(struct cli_session *session, const char *operand);
 int cli_info_files(struct cli_session *session, const char *operand);
 int cli_info_modules(struct cli_session *session, const char *operand);
+int cli_info_implicit(struct cli_session *session, const char *operand);
 int cli_info_slices(struct cli_session *session, const char *operand);
 int cli_info_threads(struct cli_session *session, const char *operand);
 int cli_info_ambiguous(struct cli_session *session, const char *operand);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/commands/info_subject.h"
 #include "dbgcli/commands/slicing.h"
 #include "dbgcli/commands/switching.h"
 #include "dbgcli/interrupt.h"
@@ -279,13 +280,10 @@ static void print_reasons(const struct cli_session *session,
     }
 }
 
-void cli_implied_print(struct cli_session *session, const struct cli_implied *implied)
+static void print_counts(struct cli_session *session, const struct wetdbg_implicit_result *found)
 {
     FILE *to = session->out->stream;
 
-    if (!implied)
-        return;
-    const struct wetdbg_implicit_result *found = &implied->found;
     fprintf(to,
             "implicit dependences: %zu, of %" PRIu64 " switched runs %" PRIu64
             " proved some, %" PRIu64 " refuted, %" PRIu64 " unresolved",
@@ -299,13 +297,50 @@ void cli_implied_print(struct cli_session *session, const struct cli_implied *im
         fprintf(to, "; %" PRIu64 " left untried%s", found->left,
                 found->is_interrupted ? " (interrupted)" : ", --budget allows more");
     fprintf(to, " (%.2f s)\n", found->seconds);
-    size_t shown = found->count < SHOWN ? found->count : SHOWN;
+}
+
+/* How many of the first are shown. The last ones only take the use away: whatever ends the program
+ * early, or has it do nothing, does that to all that came later. */
+static size_t count_shown(const struct wetdbg_implicit_result *found)
+{
+    size_t telling = 0;
+
+    while (telling < found->count && (found->items[telling].effect == WETDBG_IMPLICIT_VALUE ||
+                                      found->items[telling].is_strong))
+        telling++;
+    size_t shown = telling ? telling : found->count;
+    return shown < SHOWN ? shown : SHOWN;
+}
+
+static void print_left(FILE *to, const struct wetdbg_implicit_result *found, size_t shown)
+{
+    size_t left = found->count - shown, missing = 0;
+
+    for (size_t i = shown; i < found->count; i++)
+        missing += found->items[i].effect == WETDBG_IMPLICIT_MISSING;
+    if (!left)
+        return;
+    fprintf(to, "(%zu more implicit dependence%s", left, left == 1 ? "" : "s");
+    if (missing == left)
+        fputs(": the use does not happen", to);
+    else if (missing)
+        fprintf(to, ", of %zu the use does not happen", missing);
+    fputs("; 'info implicit' shows all)\n", to);
+}
+
+void cli_implied_print(struct cli_session *session, const struct cli_implied *implied,
+                       bool shows_all)
+{
+    if (!implied)
+        return;
+    const struct wetdbg_implicit_result *found = &implied->found;
+    size_t shown = shows_all ? found->count : count_shown(found);
+    print_counts(session, found);
     for (size_t i = 0; i < shown && !cli_out_is_gone(session->out); i++) {
         cli_implied_print_proof(session, &found->items[i]);
-        putc('\n', to);
+        putc('\n', session->out->stream);
     }
-    if (shown < found->count)
-        fprintf(to, "(%zu more implicit dependences; --json has all)\n", found->count - shown);
+    print_left(session->out->stream, found, shown);
 }
 
 /* ---- JSON ---- */
@@ -380,4 +415,23 @@ void cli_implied_to_json(struct cli_session *session, const struct cli_implied *
     cli_json_set(all, "interrupted", json_boolean(found->is_interrupted));
     cli_json_set(all, "seconds", json_real(found->seconds));
     cli_json_set(object, "implicit", all);
+}
+
+/* ---- `info implicit` ---- */
+
+int cli_info_implicit(struct cli_session *session, const char *operand)
+{
+    (void)operand;
+    if (session->out->json) {
+        json_t *object = cli_json_object("wetdbg.implicit/1");
+        cli_json_set(object, "implicit", json_null());
+        cli_implied_to_json(session, session->implied, object);
+        cli_out_json(session->out, object);
+    } else if (session->implied) {
+        cli_implied_print(session, session->implied, true);
+    } else {
+        fputs("no implicit dependences; 'slice backward CRITERION --implicit' finds them\n",
+              session->out->stream);
+    }
+    return 0;
 }

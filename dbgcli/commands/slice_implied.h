@@ -49,8 +49,10 @@ void cli_implied_print_proof(struct cli_session *session, const struct wetdbg_im
 json_t *cli_implied_proof_to_json(struct cli_session *session, const struct wetdbg_implicit *item);
 
 /* Which were found, how many runs it took, and what remained open; in JSON the member
- * "implicit". */
-void cli_implied_print(struct cli_session *session, const struct cli_implied *implied);
+ * "implicit". Those of which the use does not happen are only counted, unless `shows_all` or there
+ * are no others. */
+void cli_implied_print(struct cli_session *session, const struct cli_implied *implied,
+                       bool shows_all);
 void cli_implied_to_json(struct cli_session *session, const struct cli_implied *implied,
                          json_t *object);
 

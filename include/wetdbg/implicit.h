@@ -56,7 +56,8 @@ struct wetdbg_implicit_options {
 
 enum wetdbg_implicit_effect {
     WETDBG_IMPLICIT_VALUE,   /* the use reads another value */
-    WETDBG_IMPLICIT_MISSING, /* the use does not happen */
+    WETDBG_IMPLICIT_MISSING, /* the use does not happen: it is one by the paper's definition, and
+                              * says less: whatever ends the program early does that */
 };
 
 #define WETDBG_IMPLICIT_BYTES_MAX 16
@@ -82,7 +83,10 @@ struct wetdbg_implicit_reason {
 #define WETDBG_IMPLICIT_REASONS_MAX 16
 
 struct wetdbg_implicit_result {
-    struct wetdbg_implicit *items; /* in the order in which they were found */
+    /* The most telling first: those that give their use another value, of these the strong ones;
+     * then those that take it away, in the same manner; else in the order in which they were
+     * found. */
+    struct wetdbg_implicit *items;
     size_t count;
     struct wetdbg_implicit_edge *edges; /* those of the items, for struct wetdbg_slice_options */
     uint64_t tried;                     /* switched runs */
@@ -100,7 +104,8 @@ void wetdbg_implicit_result_fini(struct wetdbg_implicit_result *result);
 
 /*
  * Finds the implicit dependences of a criterion's full backward slice, the nearest uses first, of
- * the last 32 M instructions before the criterion. The switcher is that of the criterion's wet.
+ * the last 32 M instructions before the criterion. What takes its use away is asked about further
+ * when nothing else is left to be tried. The switcher is that of the criterion's wet.
  * 0, also if none was found, and wetdbg_implicit_result_fini() is due. Errors of slices, of the
  * switcher and of replay.
  */

@@ -461,7 +461,8 @@ void wetdbg_switcher_close(struct wetdbg_switcher *switcher)
     free(switcher);
 }
 
-/* One dependence, of the criterion's instance on one of main.c:10; and a run that is unresolved. */
+/* One dependence, of the criterion's instance on one of main.c:10; and a run that is unresolved.
+ * With a budget of 4 there are two more, of which the use does not happen. */
 int wetdbg_implicit_find(struct wetdbg *wet, struct wetdbg_switcher *switcher,
                          const struct wetdbg_criterion *criterion,
                          const struct wetdbg_implicit_options *options,
@@ -470,9 +471,9 @@ int wetdbg_implicit_find(struct wetdbg *wet, struct wetdbg_switcher *switcher,
     (void)wet;
     (void)switcher;
     (void)criterion;
-    *result = (struct wetdbg_implicit_result){.items = calloc(1, sizeof(*result->items)),
-                                              .edges = calloc(1, sizeof(*result->edges)),
-                                              .count = 1,
+    *result = (struct wetdbg_implicit_result){.items = calloc(3, sizeof(*result->items)),
+                                              .edges = calloc(3, sizeof(*result->edges)),
+                                              .count = options->budget_trials == 4 ? 3 : 1,
                                               .tried = 3,
                                               .proving = 1,
                                               .refuted = 1,
@@ -491,6 +492,12 @@ int wetdbg_implicit_find(struct wetdbg *wet, struct wetdbg_switcher *switcher,
                                                 .is = {9},
                                                 .is_strong = options->expected_size == 1,
                                                 .round = 1};
+    for (size_t i = 1; i < 3; i++) {
+        result->edges[i] = (struct wetdbg_implicit_edge){900 - i, 500};
+        result->items[i] = result->items[0];
+        result->items[i].edge = result->edges[i];
+        result->items[i].effect = WETDBG_IMPLICIT_MISSING;
+    }
     return 0;
 }
 

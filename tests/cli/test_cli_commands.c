@@ -542,6 +542,8 @@ static void slices_with_names_are_put_together(void **state)
 {
     static const struct row rows[] = {
         {"info slices", 0, "no slices with names; 'let A = slice backward CRITERION' makes one\n"},
+        {"info implicit", 0,
+         "no implicit dependences; 'slice backward CRITERION --implicit' finds them\n"},
         {"show A", 1, "no slice is called 'A'; 'let NAME = slice backward CRITERION' makes one\n"},
         {"let A = slice backward crash", 0, "A has 13 instances in 3 lines\n"},
         {"let longer=chop crash crash", 0, "longer has 13 instances\n"},
@@ -920,6 +922,7 @@ static void json_of_each_command_is_one_object_with_schema(void **state)
         {"show A", "wetdbg.show/1", "lines"},
         {"diff A A", "wetdbg.diff/1", "only_a"},
         {"info slices", "wetdbg.slices/1", "slices"},
+        {"info implicit", "wetdbg.implicit/1", "implicit"},
         {"let --delete A", "wetdbg.let/1", "deleted"},
         {"prune", "wetdbg.prune/1", "lines"},
         {"mark good main.c:14", "wetdbg.prune/1", "marks"},
@@ -1154,6 +1157,23 @@ static void implicit_dependences_are_told(void **state)
     json_decref(object);
 }
 
+static void uses_that_do_not_happen_are_counted(void **state)
+{
+    static const char counted[] = "(2 more implicit dependences: the use does not happen; 'info "
+                                  "implicit' shows all)\n";
+    static const char missing[] = "#2 switched, the use at main.c:11 does not happen\n";
+    struct cli_prompt *f = *state;
+    assert_int_equal(cli_prompt_execute(f, "slice crash --implicit --budget 4"), 0);
+    assert_non_null(strstr(f->said.answer, counted));
+    assert_null(strstr(f->said.answer, missing));
+    static const char *const all[] = {"info implicit", "slice crash --implicit --budget 4 --all"};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(cli_prompt_execute(f, all[i]), 0);
+        if (strstr(f->said.answer, counted) || !strstr(f->said.answer, missing))
+            fail_msg("%s: %s", all[i], f->said.answer);
+    }
+}
+
 static void json_names_thread_and_uncertain_events(void **state)
 {
     static const char *const lines[] = {"goto crash",  "backtrace",      "frame",      "print x",
@@ -1305,6 +1325,7 @@ int main(void)
         CASE(info_subjects_are_found_by_prefix),
         CASE(slice_shows_lines_then_what_has_none),
         CASE(implicit_dependences_are_told),
+        CASE(uses_that_do_not_happen_are_counted),
         CASE(switched_runs_say_how_they_end),
         CASE(slices_with_names_are_put_together),
         CASE(more_goes_on_with_the_lines_of_the_last_slice),

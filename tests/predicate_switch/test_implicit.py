@@ -61,23 +61,23 @@ def check_digit(bench, guest, at, depends, without, answer):
 def check_edges(bench, trace, guest):
     plain = bench.run(guest.program(bench), "0").out
     forced = {number: bench.run(guest.program(bench, number), "0").out for number in guest.decisions}
-    found = []
-    for at in range(len(plain)):
-        without, answer = ask(bench, trace, f"slice output:{at}", f"slice --implicit output:{at}")
-        found.append(answer)
+    answers = ask(bench, trace, *(f"slice {how} output:{at}" for at in range(len(plain)) for how in ("", "--implicit")))
+    for at, (without, answer) in enumerate(zip(answers[::2], answers[1::2])):
         check_digit(bench, guest, at, {number: out[at] != plain[at] for number, out in forced.items()}, without, answer)
-    return found
+    return answers[1::2]
 
 
 def check_values(bench, found):
     """What the uses read, without and with the switch; a use that does not happen; what is refuted."""
     bench.check(all(answer["implicit"]["unresolved"] == 0 for answer in found), "all are resolved")
     early, = (edge for edge in found[5]["implicit"]["edges"] if edge["switched"]["line"] == MEMORY.lines["EARLY"])
-    bench.check(early["switched"]["instance"] == 1, f"the first of 20 turns: {early}")
+    bench.check(early["switched"]["instance"] == 1, f"the first of 10 turns: {early}")
     values = {at: (edge["was"], edge["is"], edge["effect"]) for at in (0, 1) for edge in found[at]["implicit"]["edges"]}
     bench.check(values[0][2] == "value" and values[1][2] == "value", f"values: {values}")
     missing = [edge for edge in found[3]["implicit"]["edges"] if edge["effect"] == "missing"]
     bench.check([edge["use"]["line"] for edge in missing] == [MEMORY.lines["END"]], f"a use that does not happen: {missing}")
+    effects = [edge["effect"] for edge in found[3]["implicit"]["edges"]]
+    bench.check(effects == ["value", "missing"], f"other values come first: {effects}")
     for at, name in ((2, "TOTAL"), (4, "SAME")):
         answer = found[at]["implicit"]
         bench.check(answer["tried"] and answer["refuted"] and not answer["edges"], f"{name} is refuted: {answer}")
@@ -87,7 +87,7 @@ def check_named(bench, trace):
     """What `let` slices is the last slice, and its implicit lines are marked where it is shown."""
     where = f"omits.c:{MEMORY.lines['LEVEL']}"
     made, shown, common, both, rest, why, pruned = ask(
-        bench, trace, "let A = slice --implicit output:1", "show A", "let B = slice output:1", "show A | B", "show A - B",
+        bench, trace, "let A = slice --implicit --budget 8 output:1", "show A", "let B = slice output:1", "show A | B", "show A - B",
         f"why {where}", "prune")
     level = lambda answer: [row.get("implicit") for row in answer["lines"]
                             if row["line"] == MEMORY.lines["LEVEL"] and row["file"].endswith("omits.c")]
@@ -98,29 +98,42 @@ def check_named(bench, trace):
         counted = {(row["file"], row["line"]) for row in pruned["lines"]}
         bench.check(pruned["line_count"] == common["line_count"] == len(counted) and
                     pruned["kept_line_count"] == sum(row["confidence"] != 1 for row in pruned["lines"]), f"lines: {pruned}")
-    _, why, decisions, pruned = ask(bench, trace, "let A = slice --implicit output:1", f"why {where}", "decisions", "prune")
+    _, why, decisions, pruned = ask(bench, trace, "let A = slice --implicit --budget 8 output:1", f"why {where}", "decisions", "prune")
     hops = [hop for hop in why["hops"] if hop["kind"] == "implicit"]
     bench.check(hops and all(hop["implicit"]["switched"]["time"] == hop["time"] for hop in hops) and
                 hops[-1]["implicit"]["switched"]["line"] == MEMORY.lines["LEVEL"], f"the switch of a hop: {why}")
     bench.check(sum("implicit" in hop for hop in why["hops"]) == len(hops), f"only of such hops: {why}")
     bench.check(decisions["criterion"] == "output:1" and pruned["instances"] == made["instances"], f"{decisions}, {pruned}")
-    run = bench.wet("replay", trace, "--batch", "-e", "let A = slice --implicit output:1", "-e", "let C = A & A", "-e", "show C")
+    run = bench.wet("replay", trace, "--batch", "-e", "let A = slice --implicit --budget 8 output:1", "-e", "let C = A & A", "-e", "show C")
     bench.check("  implicit  | " in run.out, "the mark in text", run)
+
+
+def check_counted(bench, trace):
+    """Where a use does not happen, that is only counted, as long as there are others; all can be seen."""
+    value, missing = "gets another value: 1, not 0", f"the use at omits.c:{MEMORY.lines['END']}#1 does not happen"
+    run = bench.wet("replay", trace, "--batch", "-e", "info implicit", "-e", "slice --implicit --budget 8 output:3", "-e", "info implicit")
+    first, last = run.out.split("implicit dependences: 2, ")[1:]
+    bench.check("no implicit dependences; " in run.out and value in first and missing not in first, "what is counted", run)
+    bench.check("\n(1 more implicit dependence: the use does not happen; 'info implicit' shows all)\n" in first, "how many", run)
+    bench.check(last.find(value) < last.find(missing) and value in last, "all of them, in order", run)
+    answer, shown = ask(bench, trace, "slice --implicit --budget 8 output:3", "info implicit")
+    bench.check(shown["schema"] == "wetdbg.implicit/1" and shown["implicit"] == answer["implicit"], f"{shown}")
 
 
 def check_prompt(bench, trace):
     """Text, `why`, budgets, and options that do not go together."""
-    run = bench.wet("replay", trace, "--batch", "-e", "slice --implicit output:0", "-e", f"why omits.c:{MEMORY.lines['RATE']}")
+    run = bench.wet("replay", trace, "--batch", "-e", "slice --implicit --budget 8 output:0", "-e", f"why omits.c:{MEMORY.lines['RATE']}")
     bench.check(f"implicit: omits.c:{MEMORY.lines['RATE']}#1 switched, the use at omits.c:" in run.out, "the proof", run)
     bench.check("gets another value: 7, not 3" in run.out, "the values", run)
     bench.check(run.out.rstrip().count("implicit: ") == 2, "why says it, too", run)
+    check_counted(bench, trace)
     check_named(bench, trace)
     chop, = ask(bench, trace, f"chop omits.c:{MEMORY.lines['RATE']}#1 output:0")
     bench.check(chop["instances"] == 0 and "--implicit" in chop["empty_because"], f"an empty chop: {chop['empty_because']}")
     expected = bench.path("right")
     with open(expected, "w") as file:
         file.write(bench.run(MEMORY.program(bench, 1), "0").out)
-    answer, = ask(bench, trace, f"slice --implicit --expect {expected} output:0")
+    answer, = ask(bench, trace, f"slice --implicit --budget 8 --expect {expected} output:0")
     bench.check([edge["strong"] for edge in answer["implicit"]["edges"]] == [True], f"strong: {answer['implicit']}")
     answer, = ask(bench, trace, "slice --implicit --budget 1 output:3")
     bench.check(answer["implicit"]["tried"] == 1, f"one run: {answer['implicit']}")

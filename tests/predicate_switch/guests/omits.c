@@ -68,7 +68,7 @@ int main(int argc, char **argv)
     if (mode > 9)             /* SAME */
 #endif
         mark = 5; /* what it is anyway */
-    for (int turn = 0; turn < 20; turn++)
+    for (int turn = 0; turn < 10; turn++)
 #if FORCE == 6
         if (mode + turn > 39 || turn == 0)
 #else
