@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,6 +116,12 @@ int cli_switching_check(const struct cli_args *args, bool is_test)
 
 /* ---- what is right ---- */
 
+/* Nothing is what people mean who name it, and no file has to be made for that. */
+static bool is_null_device(const struct stat *status)
+{
+    return S_ISCHR(status->st_mode) && status->st_rdev == makedev(1, 3);
+}
+
 int cli_expected_read(const char *path, uint8_t **bytes, size_t *count)
 {
     struct stat status;
@@ -128,7 +135,8 @@ int cli_expected_read(const char *path, uint8_t **bytes, size_t *count)
             close(fd);
         return err;
     }
-    if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size > EXPECTED_MAX) {
+    bool is_file = S_ISREG(status.st_mode) || is_null_device(&status);
+    if (!is_file || (uint64_t)status.st_size > EXPECTED_MAX) {
         close(fd);
         return wetdbg_fail(-WETDBG_ERR_USAGE, "%s is no file of at most 256 MiB", path);
     }

@@ -533,7 +533,7 @@ static void switched_runs_say_how_they_end(void **state)
         {"switch --no-crash", 0,
          "none found: 2 switched runs in 0.0 s, 0 known from before, 0 proven equal; some 1 "
          "left\n"},
-        {"switch --expect /dev/null", 2, "switch: /dev/null is no file of at most 256 MiB\n"},
+        {"switch --expect /dev/zero", 2, "switch: /dev/zero is no file of at most 256 MiB\n"},
     };
     check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
 }

@@ -82,6 +82,12 @@ static void a_run_is_held_against_what_is_expected(void **state)
     trial = run(&how, ":\n");
     assert_true(trial.wrong_offset == 0 && trial.output_bytes == 0);
     unlink(how.expect);
+
+    how.expect = "/dev/null"; /* nothing */
+    trial = run(&how, ":\n");
+    assert_true(trial.wrong_offset == WETDBG_DD_NOWHERE && trial.outcome == WETDBG_DELTA_PASS);
+    trial = run(&how, "printf a\n");
+    assert_true(trial.wrong_offset == 0 && trial.outcome == WETDBG_DELTA_FAIL);
 }
 
 static void a_run_is_judged_by_a_command(void **state)

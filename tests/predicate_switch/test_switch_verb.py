@@ -82,6 +82,17 @@ int main(void) { int sum = 0; for (volatile int i = 0; i < 3; i++) sum += pick(1
 """
 
 
+def check_nothing(bench):
+    """The null device is how people say that nothing is right to be put out."""
+    with open(bench.path("talks.c"), "w") as file:
+        file.write('#include <stdio.h>\nint main(int count, char **words)\n{\n    (void)words;\n    if (count > 1)\n'
+                   '        puts("wrong");\n    return 0;\n}\n')
+    bench.run("cc", "-g", "-O0", "-o", bench.path("talks"), bench.path("talks.c"))
+    bench.check((bench.run(bench.path("talks"), "x").out, bench.run(bench.path("talks")).out) == ("wrong\n", ""), "natively")
+    run = bench.wet("switch", "--json", "--expect=/dev/null", "--", bench.path("talks"), "x")
+    bench.check(run.status == 0 and [(row["verdict"], row["line"]) for row in run.objects()[:-1]] == [("exact", 5)], "no output", run)
+
+
 def check_table(bench):
     """Ways of a table's jump that lead to one line are told apart, and which of the jump's times it is."""
     source, program, right = bench.path("table.c"), bench.path("table"), bench.path("nineteen")
@@ -254,6 +265,7 @@ def check_absent(bench):
 
 def test(bench, _):
     check_expect(bench)
+    check_nothing(bench)
     check_crash(bench)
     check_table(bench)
     check_jobs(bench)
