@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dbgcli/commands/apply.h"
 #include "dbgcli/commands/info_subject.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/nav/place.h"
@@ -25,10 +26,14 @@ const struct cli_syntax cli_cmd_backtrace_syntax = {
 };
 
 const struct cli_syntax cli_cmd_frame_syntax = {
-    .example = "frame 3",
-    .usage = "[N]",
+    .example = "frame function main",
+    .usage = "[N|level N|function NAME|apply all|N|-N COMMAND]",
     .operands_max = 1,
-    .details = "Selects the frame whose variables print and info locals show.",
+    .is_raw = true,
+    .details = "Selects the frame whose variables print and info locals show: by number, or the\n"
+               "innermost one of a function. 'frame apply' runs a command in all frames, in the\n"
+               "innermost or (-N) outermost N; -q before it leaves the frames' titles out, with\n"
+               "-s what fails in one is passed over.",
 };
 
 const struct cli_syntax cli_cmd_up_syntax = {
@@ -350,11 +355,9 @@ int cli_cmd_backtrace(struct cli_repl *repl, const struct cli_args *args, const 
 
 /* ---- selecting one ---- */
 
-static int select_frame(struct cli_session *session, size_t index)
+void cli_frame_show(struct cli_session *session, size_t index)
 {
     struct cli_out *out = session->out;
-    session->frame = index;
-    session->list_file = NULL;
     if (out->json) {
         json_t *object = json_of_frame(session, index);
         cli_json_set(object, "schema", json_string("wetdbg.frame/1"));
@@ -362,7 +365,7 @@ static int select_frame(struct cli_session *session, size_t index)
         cli_thread_to_json(object, session, session->moment->thread);
         cli_uncertain_to_json(object, session, session->time);
         cli_out_json(out, object);
-        return 0;
+        return;
     }
     const struct cli_frame *frame = &session->moment->frames[index];
     const char *text = cli_source_text(session, frame->file, frame->line, frame->lookup_pc);
@@ -373,6 +376,13 @@ static int select_frame(struct cli_session *session, size_t index)
         putc('\n', out->stream);
     }
     cli_uncertain_print(session, session->time);
+}
+
+static int select_frame(struct cli_session *session, size_t index)
+{
+    session->frame = index;
+    session->list_file = NULL;
+    cli_frame_show(session, index);
     return 0;
 }
 
@@ -387,20 +397,65 @@ static int prepare(struct cli_repl *repl, const struct cli_args *args, uint64_t 
     return cli_session_moment(repl->session, moment);
 }
 
-int cli_cmd_frame(struct cli_repl *repl, const struct cli_args *args, const char *format)
+static bool is_of_function(const struct cli_session *session, const struct cli_frame *frame,
+                           const char *name)
+{
+    if (!frame->function)
+        return false;
+    const char *full = wetdbg_name_full(session->model, frame->linkage_name);
+    size_t length = strlen(name);
+    return strcmp(frame->function, name) == 0 ||
+           (full && strncmp(full, name, length) == 0 && (!full[length] || full[length] == '('));
+}
+
+static int select_function(struct cli_session *session, const char *name)
 {
     struct cli_moment *moment;
-    uint64_t number;
-    (void)format;
-    int err = prepare(repl, args, repl->session->frame, &number, &moment);
+    int err = cli_session_moment(session, &moment);
     if (err)
         return err;
-    if (!args->operand_count)
-        number = repl->session->frame; /* the moment may have been opened only now */
-    if (number >= moment->frame_count)
-        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no frame %" PRIu64 ": there are %zu", number,
-                           moment->frame_count);
-    return select_frame(repl->session, number);
+    for (size_t i = 0; i < moment->frame_count; i++)
+        if (is_of_function(session, &moment->frames[i], name))
+            return select_frame(session, i);
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no frame is of a function '%s'", name);
+}
+
+static int select_level(struct cli_session *session, const char *number)
+{
+    struct cli_moment *moment;
+    uint64_t level;
+    if (!cli_number_parse(number, &level))
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "frame: '%s' is no number", number);
+    int err = cli_session_moment(session, &moment);
+    if (!err && level >= moment->frame_count)
+        err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no frame %" PRIu64 ": there are %zu", level,
+                          moment->frame_count);
+    return err ? err : select_frame(session, level);
+}
+
+/* What stands behind a first word, or NULL if that is another one. */
+static const char *behind_word(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+    bool is_there = strncmp(text, word, length) == 0 && (text[length] == ' ' || !text[length]);
+    return is_there ? text + length + strspn(text + length, " \t") : NULL;
+}
+
+int cli_cmd_frame(struct cli_repl *repl, const struct cli_args *args, const char *format)
+{
+    const char *text = args->operand_count ? args->operands[0] : "", *behind;
+    struct cli_moment *moment;
+    (void)format;
+    if ((behind = behind_word(text, "apply")) != NULL)
+        return cli_frame_apply(repl, behind);
+    if ((behind = behind_word(text, "function")) != NULL)
+        return select_function(repl->session, behind);
+    if ((behind = behind_word(text, "level")) != NULL)
+        text = behind;
+    if (*text)
+        return select_level(repl->session, text);
+    int err = cli_session_moment(repl->session, &moment);
+    return err ? err : select_frame(repl->session, repl->session->frame);
 }
 
 int cli_cmd_up(struct cli_repl *repl, const struct cli_args *args, const char *format)

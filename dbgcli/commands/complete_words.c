@@ -47,7 +47,9 @@ enum words {
     WORDS_CHANGE = 262144,
     WORDS_CAUGHT = 524288,
     WORDS_NUMBERED = 1048576, /* what has numbers */
-    WORDS_SHOWN = 2097152,    /* what `show` has beside slices and settings */
+    WORDS_FRAMES = 4194304,
+    WORDS_APPLY = 8388608,
+    WORDS_SHOWN = 2097152, /* what `show` has beside slices and settings */
 };
 
 static const struct {
@@ -110,8 +112,10 @@ static const struct {
     {"display", WORDS_EXPRESSION, WORDS_EXPRESSION},
     {"undisplay", WORDS_NONE, WORDS_NONE},
     {"backtrace", WORDS_NONE, WORDS_NONE},
-    {"thread", WORDS_NONE, WORDS_NONE},
-    {"frame", WORDS_NONE, WORDS_NONE},
+    {"thread", WORDS_APPLY, WORDS_COMMANDS},
+    {"frame", WORDS_FRAMES, WORDS_FUNCTIONS},
+    {"taas", WORDS_COMMANDS, WORDS_EXPRESSION},
+    {"faas", WORDS_COMMANDS, WORDS_EXPRESSION},
     {"up", WORDS_NONE, WORDS_NONE},
     {"down", WORDS_NONE, WORDS_NONE},
     {"print", WORDS_EXPRESSION, WORDS_EXPRESSION},
@@ -123,6 +127,12 @@ static const struct {
     {"output", WORDS_NONE, WORDS_NONE},
     {"info", WORDS_SUBJECTS, WORDS_NONE},
     {"set", WORDS_SETTINGS | WORDS_EXPRESSION, WORDS_SWITCH},
+    {"define", WORDS_NONE, WORDS_NONE},
+    {"document", WORDS_NONE, WORDS_NONE},
+    {"source", WORDS_PATHS, WORDS_NONE},
+    {"shell", WORDS_PATHS, WORDS_PATHS},
+    {"echo", WORDS_NONE, WORDS_NONE},
+    {"apropos", WORDS_NONE, WORDS_NONE},
     {"help", WORDS_COMMANDS, WORDS_NONE},
 };
 #define RULE_COUNT (sizeof(rules) / sizeof(*rules))
@@ -450,6 +460,7 @@ static void add_words(struct cli_repl *repl, unsigned words, const char *typed,
     static const char *const times[] = {"start", "end", "crash", "now", NULL};
     static const char *const directions[] = {"backward", "forward", "both", NULL};
     static const char *const switches[] = {"off", "on", NULL};
+    static const char *const frames[] = {"apply", "function", "level", NULL};
     static const char *const shown[] = {"values", "convenience", NULL};
     static const char *const verdicts[] = {"bad", "clear", "good", NULL};
     static const char *const caught[] = {"catch",   "exec",  "fork",  "rethrow", "signal",
@@ -477,6 +488,10 @@ static void add_words(struct cli_repl *repl, unsigned words, const char *typed,
         add_each(&adding, directions);
     if (words & WORDS_SETTINGS)
         add_settings(NULL, &adding);
+    if (words & WORDS_FRAMES)
+        add_each(&adding, frames);
+    if (words & WORDS_APPLY)
+        cli_completions_add(completions, typed, "apply");
     if (words & WORDS_SHOWN)
         add_each(&adding, shown);
     if (words & WORDS_SWITCH)

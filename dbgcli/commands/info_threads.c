@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/commands/apply.h"
 #include "dbgcli/commands/info_subject.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
@@ -14,10 +15,13 @@
 
 const struct cli_syntax cli_cmd_thread_syntax = {
     .example = "thread 2",
-    .usage = "[N]",
+    .usage = "[N|apply all|N|N-M... COMMAND]",
     .operands_max = 1,
+    .is_raw = true,
     .details = "Selects the thread whose frames and variables are shown, as numbered by 'info\n"
-               "threads', until another time is gone to; or shows the selected one.",
+               "threads', until another time is gone to; or shows the selected one.\n"
+               "'thread apply' runs a command in several threads, as far as they are there now;\n"
+               "-q before it leaves their titles out, with -s what fails in one is passed over.",
 };
 
 /* ---- what each one does at a time ---- */
@@ -265,6 +269,9 @@ int cli_cmd_thread(struct cli_repl *repl, const struct cli_args *args, const cha
     const struct wetdbg_thread *thread;
     struct cli_moment *moment;
     (void)format;
+    const char *text = args->operand_count ? args->operands[0] : "";
+    if (strncmp(text, "apply", 5) == 0 && (!text[5] || text[5] == ' '))
+        return cli_thread_apply(repl, text + 5 + strspn(text + 5, " \t"));
     int result = cli_session_moment(session, &moment);
     if (result || !args->operand_count)
         return result ? result : cli_session_print_position(session);

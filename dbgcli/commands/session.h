@@ -67,6 +67,9 @@ struct cli_session {
 /* The prompt's commands; ends with a row without name. */
 extern const struct cli_command cli_commands[];
 
+/* What is no command here though people type it; ends with a row without word. */
+extern const struct cli_other_word cli_other_words[];
+
 /* Opens FILE.wet and stands at the crash, else at the end. Ctrl-C ends queries from here on.
  * 0, and cli_session_close() is due; or an error of wetdbg_open(). */
 int cli_session_open(struct cli_session *session, struct cli_out *out, const char *wet_path);
@@ -121,6 +124,8 @@ CLI_DECLARE_COMMAND(thread);
 CLI_DECLARE_COMMAND(goto);
 CLI_DECLARE_COMMAND(backtrace);
 CLI_DECLARE_COMMAND(frame);
+CLI_DECLARE_COMMAND(taas);
+CLI_DECLARE_COMMAND(faas);
 CLI_DECLARE_COMMAND(up);
 CLI_DECLARE_COMMAND(down);
 CLI_DECLARE_COMMAND(list);

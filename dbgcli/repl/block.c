@@ -12,30 +12,42 @@ static const char blanks[] = " \t\r\n\f\v";
 
 /* ---- what waits ---- */
 
-void cli_repl_queue(struct cli_repl *repl, const char *line)
+void cli_repl_queue_from(struct cli_repl *repl, const char *line, const char *place)
 {
     repl->queue = cli_realloc(repl->queue, repl->queue_count + 1, sizeof(*repl->queue));
     memmove(&repl->queue[repl->queue_at + 1], &repl->queue[repl->queue_at],
             (repl->queue_count - repl->queue_at) * sizeof(*repl->queue));
-    repl->queue[repl->queue_at++] = cli_strdup(line);
+    repl->queue[repl->queue_at++] =
+        (struct cli_waiting){cli_strdup(line), place ? cli_strdup(place) : NULL, repl->depth + 1};
     repl->queue_count++;
 }
 
-char *cli_queue_take(struct cli_repl *repl)
+void cli_repl_queue(struct cli_repl *repl, const char *line)
+{
+    cli_repl_queue_from(repl, line, repl->place);
+}
+
+bool cli_queue_take(struct cli_repl *repl, struct cli_waiting *line)
 {
     repl->queue_at = 0;
     if (!repl->queue_count)
-        return NULL;
-    char *line = repl->queue[0];
+        return false;
+    *line = repl->queue[0];
     repl->queue_count--;
     memmove(repl->queue, repl->queue + 1, repl->queue_count * sizeof(*repl->queue));
-    return line;
+    return true;
+}
+
+void cli_waiting_fini(struct cli_waiting *line)
+{
+    free(line->line);
+    free(line->place);
 }
 
 void cli_queue_drop(struct cli_repl *repl)
 {
     for (size_t i = 0; i < repl->queue_count; i++)
-        free(repl->queue[i]);
+        cli_waiting_fini(&repl->queue[i]);
     free(repl->queue);
     repl->queue = NULL;
     repl->queue_count = repl->queue_at = 0;

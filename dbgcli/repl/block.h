@@ -5,8 +5,16 @@
 
 #include "dbgcli/repl/repl.h"
 
-/* The line that waits longest, to be freed; NULL: none does. */
-char *cli_queue_take(struct cli_repl *repl);
+/* A line that waits, what its errors begin with, or NULL, and how many lines in a row left others
+ * to be run before that left it. */
+struct cli_waiting {
+    char *line, *place;
+    unsigned depth;
+};
+
+/* The line that is next, for cli_waiting_fini(); false: none waits. */
+bool cli_queue_take(struct cli_repl *repl, struct cli_waiting *line);
+void cli_waiting_fini(struct cli_waiting *line);
 void cli_queue_drop(struct cli_repl *repl);
 
 /* Takes a line of the block that is being collected; with its end runs what waits for it. */

@@ -9,6 +9,7 @@
 #include "dbgcli/exit_status.h"
 #include "dbgcli/interrupt.h"
 #include "dbgcli/repl/block.h"
+#include "dbgcli/repl/user_commands.h"
 #include "dbgcli/repl/words.h"
 #include <wetdbg/errors.h>
 
@@ -18,6 +19,7 @@ void cli_repl_fini(struct cli_repl *repl)
 {
     cli_queue_drop(repl);
     cli_block_drop(repl);
+    cli_user_commands_fini(repl);
     free(repl->last_line);
     repl->last_line = NULL;
 }
@@ -60,29 +62,76 @@ static char *raw_operand(const char *line)
     return cli_strndup(line, length);
 }
 
-static int evaluate(struct cli_repl *repl, const char *line)
+/* Runs a command with what stands behind its name in the line. */
+static int evaluate_command(struct cli_repl *repl, const struct cli_command *command,
+                            const char *format, const char *line)
 {
-    const char *start = line + strspn(line, blanks);
-    char *name = cli_strndup(start, strcspn(start, blanks));
-    char *slash = strchr(name, '/');
-    const char *format = slash ? slash + 1 : "";
-    const struct cli_command *command;
     struct cli_words words = {0};
-    if (slash)
-        *slash = 0;
-    int err = cli_command_find(repl->commands, name, &command);
-    if (!err && command->syntax->is_raw) {
+    int err;
+    if (command->syntax->is_raw) {
         char *operand = raw_operand(line);
         err = run_command(repl, command, *operand != 0, &operand, format);
         free(operand);
-    } else if (!err) {
-        err = cli_words_split(&words, line);
-        if (!err)
-            err = run_command(repl, command, (int)words.count - 1, words.list + 1, format);
-        cli_words_fini(&words);
+        return err;
+    }
+    err = cli_words_split(&words, line);
+    if (!err)
+        err = run_command(repl, command, (int)words.count - 1, words.list + 1, format);
+    cli_words_fini(&words);
+    return err;
+}
+
+/* "!COMMAND" is "shell COMMAND". */
+static int evaluate_shell(struct cli_repl *repl, const char *line)
+{
+    char *longer = cli_asprintf("shell %s", line + 1);
+    const struct cli_command *command;
+    int err = cli_command_find(repl->commands, "shell", &command);
+    if (!err)
+        err = evaluate_command(repl, command, "", longer);
+    free(longer);
+    return err;
+}
+
+int cli_repl_explain(const struct cli_repl *repl, const char *name, int code)
+{
+    const struct cli_other_word *other = repl->other_words;
+    size_t length = strlen(name);
+    while (other && other->word && strcmp(other->word, name) != 0)
+        other++;
+    if (repl->other_words && !other->word && length >= 3)
+        for (other = repl->other_words; other->word && strncmp(other->word, name, length) != 0;)
+            other++;
+    if (!other || !other->word)
+        return code;
+    return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s' is no command here: %s", other->word,
+                       other->instead);
+}
+
+static int evaluate(struct cli_repl *repl, const char *line)
+{
+    const char *start = line + strspn(line, blanks);
+    if (*start == '!')
+        return evaluate_shell(repl, start);
+    size_t length = strcspn(start, blanks);
+    char *name = cli_strndup(start, length);
+    const struct cli_command *command;
+    int err = 0;
+    if (!cli_user_command_run(repl, name, start + length, &err)) {
+        char *slash = strchr(name, '/');
+        if (slash)
+            *slash = 0;
+        err = cli_command_find(repl->commands, name, &command);
+        err = err ? cli_repl_explain(repl, name, err)
+                  : evaluate_command(repl, command, slash ? slash + 1 : "", start);
     }
     free(name);
     return err;
+}
+
+int cli_repl_run_inside(struct cli_repl *repl, const char *line)
+{
+    return evaluate(repl, line);
 }
 
 static int execute_one(struct cli_repl *repl, const char *line)
@@ -112,15 +161,24 @@ static int execute_one(struct cli_repl *repl, const char *line)
 /* Runs what a line left to be run, up to the first that fails. */
 static int drain(struct cli_repl *repl)
 {
+    const char *outer_place = repl->place;
+    struct cli_waiting next;
     int status = 0;
-    char *line;
+    bool has_run = false;
     repl->is_draining = true;
     while (!status && !repl->is_quitting && !cli_interrupt_is_pending() &&
-           (line = cli_queue_take(repl)) != NULL) {
-        status = execute_one(repl, line);
-        free(line);
+           cli_queue_take(repl, &next)) {
+        has_run = true;
+        repl->place = next.place;
+        repl->depth = next.depth;
+        status = execute_one(repl, next.line);
+        cli_waiting_fini(&next);
     }
+    repl->place = outer_place;
+    repl->depth = 0;
     cli_queue_drop(repl);
+    if (has_run)
+        cli_block_drop(repl); /* lines that wait end their blocks themselves */
     repl->is_draining = false;
     return status;
 }

@@ -33,10 +33,17 @@ struct cli_command {
     bool takes_format;
 };
 
+/* A word that is no command, and what to say to those who type it. */
+struct cli_other_word {
+    const char *word;
+    const char *instead;
+};
+
 /* Filled in by its holder; all zero where not said. */
 struct cli_repl {
     struct cli_out *out;
-    const struct cli_command *commands; /* ends with a row without name */
+    const struct cli_command *commands;       /* ends with a row without name */
+    const struct cli_other_word *other_words; /* ends with a row without word; or NULL */
     struct cli_session *session;
     void (*prepare)(struct cli_session *session); /* before each command; or NULL */
     int (*check)(struct cli_session *session);    /* after each; its error ends all; or NULL */
@@ -45,8 +52,11 @@ struct cli_repl {
     bool is_typed; /* a person types the lines, and sees them above the answers */
     /* private: */
     char *last_line;
-    char **queue; /* lines to be run when the one that runs is done */
+    struct cli_waiting *queue; /* lines to be run when the one that runs is done */
     size_t queue_count, queue_at;
+    unsigned depth;                         /* of the line that runs */
+    struct cli_user_command *user_commands; /* repl/user_commands.h */
+    size_t user_count;
     bool is_draining;
     struct cli_block *block; /* lines that are being collected up to `end`, or NULL */
 };
@@ -62,6 +72,16 @@ int cli_command_find(const struct cli_command *commands, const char *name,
 
 /* Has a line run when the present one is done. */
 void cli_repl_queue(struct cli_repl *repl, const char *line);
+
+/* The same of a line whose errors begin with `place`. */
+void cli_repl_queue_from(struct cli_repl *repl, const char *line, const char *place);
+
+/* Runs one line amid another command, whose answer its own becomes part of. 0 or its error. */
+int cli_repl_run_inside(struct cli_repl *repl, const char *line);
+
+/* -WETDBG_ERR_USAGE with what to use in place of a word that is known but no command; else `code`,
+ * with the message as it is. */
+int cli_repl_explain(const struct cli_repl *repl, const char *name, int code);
 
 /*
  * The lines that follow are no commands but text, up to one that says `end` (blocks in them have
@@ -88,9 +108,17 @@ int cli_repl_run_script(struct cli_repl *repl, const char *path, FILE *input);
 int cli_repl_loop(struct cli_repl *repl, const struct cli_line_hooks *lines, FILE *from,
                   const char *prompt);
 
-/* The two commands that concern the loop itself. */
-extern const struct cli_syntax cli_cmd_help_syntax, cli_cmd_quit_syntax;
+/* The commands that concern the loop itself. */
+extern const struct cli_syntax cli_cmd_help_syntax, cli_cmd_apropos_syntax, cli_cmd_quit_syntax,
+    cli_cmd_source_syntax, cli_cmd_shell_syntax, cli_cmd_echo_syntax, cli_cmd_define_syntax,
+    cli_cmd_document_syntax;
 int cli_cmd_help(struct cli_repl *repl, const struct cli_args *args, const char *format);
+int cli_cmd_apropos(struct cli_repl *repl, const struct cli_args *args, const char *format);
 int cli_cmd_quit(struct cli_repl *repl, const struct cli_args *args, const char *format);
+int cli_cmd_source(struct cli_repl *repl, const struct cli_args *args, const char *format);
+int cli_cmd_shell(struct cli_repl *repl, const struct cli_args *args, const char *format);
+int cli_cmd_echo(struct cli_repl *repl, const struct cli_args *args, const char *format);
+int cli_cmd_define(struct cli_repl *repl, const struct cli_args *args, const char *format);
+int cli_cmd_document(struct cli_repl *repl, const struct cli_args *args, const char *format);
 
 #endif

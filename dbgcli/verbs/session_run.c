@@ -130,6 +130,7 @@ int cli_session_run(struct cli_app *app, const struct cli_args *args, const stru
     struct cli_repl repl = {
         .out = app->out,
         .commands = cli_commands,
+        .other_words = cli_other_words,
         .session = &session,
         .prepare = cli_session_prepare,
         .check = cli_session_check,

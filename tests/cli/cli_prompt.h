@@ -22,6 +22,7 @@ static inline int cli_prompt_open(struct cli_prompt *prompt)
     prompt->repl = (struct cli_repl){
         .out = &prompt->said.out,
         .commands = cli_commands,
+        .other_words = cli_other_words,
         .session = &prompt->session,
         .prepare = cli_session_prepare,
     };

@@ -259,6 +259,69 @@ static void values_have_numbers_and_names(void **state)
     check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
+/* Runs lines of which the last one ends blocks; its status. */
+static int execute_lines(struct cli_prompt *f, const char *const *lines)
+{
+    int status = 0;
+    for (; *lines; lines++)
+        status = cli_prompt_execute(f, *lines);
+    return status;
+}
+
+static void lines_of_commands_get_a_name(void **state)
+{
+    static const char *const made[] = {
+        "define inner", "print $arg0 * 2", "end", "define outer", "inner $arg0",
+        "print $argc",  "print 3",         "end", "outer 21 x",   NULL};
+    static const char *const told[] = {"document outer", "Says numbers.", "end", "help outer",
+                                       NULL};
+    static const char *const endless[] = {"define again", "again", "end", "again", NULL};
+    static const struct row rows[] = {
+        {"help inner", 0, "print $arg0 * 2\n"},
+        {"define list", 2, "define: 'list' is a command already\n"},
+        {"define a/b", 2, "define: a name has letters, digits, '-', '_' and '.', not '/'\n"},
+        {"document nobody", 1, "document: 'define' made no command 'nobody'\n"},
+        {"source /nonexistent", 5, "cannot read '/nonexistent': No such file or directory\n"},
+        {"echo a\\tb\\n", 0, "a\tb\n"},
+        {"apropos confidence", 0,
+         "prune             what is left of a slice without what led to right output\n"},
+        {"apropos (", 2, "apropos: '(': Unmatched ( or \\(\n"},
+        {"apropos qqq", 1, "no command has to do with 'qqq'\n"},
+    };
+    struct cli_prompt *f = *state;
+    assert_int_equal(execute_lines(f, made), 0);
+    assert_string_equal(f->said.answer, "21 * 2 = 42\n2 = 2\n3 = 3\n");
+    assert_int_equal(execute_lines(f, told), 0);
+    assert_string_equal(f->said.answer, "Says numbers.\n");
+    assert_int_equal(execute_lines(f, endless), 2);
+    assert_string_equal(f->said.errors, "'again' calls itself without end\n");
+    check_rows(f, rows, sizeof(rows) / sizeof(*rows));
+}
+
+static void other_words_say_what_to_use(void **state)
+{
+    static const struct row rows[] = {
+        {"call f(1)", 2,
+         "'call' is no command here: a recorded run can call no functions; 'print' knows C's "
+         "expressions without them\n"},
+        {"att 12", 2,
+         "'attach' is no command here: there is no process any more, its run is all here; 'quit' "
+         "leaves\n"},
+        {"help tstart", 2,
+         "'tstart' is no command here: everything is recorded: 'instances FILE:LINE' lists when a "
+         "line ran, 'history VARIABLE' all its values\n"},
+        {"bt apply", 2,
+         "backtrace: 'apply' is no number of frames; usage: backtrace [--limit N] [--all] [full] "
+         "[N|-N]\n"},
+    };
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+    /* none of them hides a command */
+    for (const struct cli_other_word *other = cli_other_words; other->word; other++)
+        for (const struct cli_command *c = cli_commands; c->name; c++)
+            if (strcmp(c->name, other->word) == 0)
+                fail_msg("'%s' is a command", c->name);
+}
+
 static void frames_are_listed_and_selected(void **state)
 {
     static const struct row rows[] = {
@@ -957,6 +1020,8 @@ static void json_of_each_command_is_one_object_with_schema(void **state)
         {"delete", "wetdbg.breakpoints/1", "breakpoints"},
         {"backtrace", "wetdbg.backtrace/1", "frames"},
         {"frame 1", "wetdbg.frame/1", "function"},
+        {"echo x", "wetdbg.echo/1", "text"},
+        {"apropos slice", "wetdbg.help/1", "commands"},
         {"print x", "wetdbg.print/1", "value"},
         {"print x", "wetdbg.print/1", "history"},
         {"show values", "wetdbg.values/1", "values"},
@@ -1319,6 +1384,8 @@ int main(void)
         CASE(commands_of_a_breakpoint_are_run_when_it_stops),
         CASE(print_writes_values_as_gdb_does),
         CASE(values_have_numbers_and_names),
+        CASE(lines_of_commands_get_a_name),
+        CASE(other_words_say_what_to_use),
         CASE(frames_are_listed_and_selected),
         CASE(list_goes_on_where_it_ended),
         CASE(instances_and_output_can_be_limited),

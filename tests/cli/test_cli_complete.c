@@ -175,6 +175,8 @@ static void subjects_and_commands_are_offered(void **state)
     expect(*state, "show va", "values");
     expect(*state, "set pager ", "off on");
     expect(*state, "list hel", "helper");
+    expect(*state, "frame f", "function");
+    expect(*state, "thread a", "apply");
 }
 
 /* Whoever adds a command says what Tab offers for it, and be it nothing. */

@@ -229,6 +229,51 @@ def check_frames(bench, level):
             bench.fail(f"{name}: {question}\n gdb: {left}\nours: {right}")
 
 
+WORDS = """set $count = 0
+define twice
+print $arg0 * 2
+set $count += $argc
+end
+document twice
+Twice a number.
+end
+twice 21
+twice hits there
+print $count
+frame function exercise
+print start
+print result
+frame level 0
+frame function main
+print first
+frame apply 1 -q print 6 * 7
+frame apply all -s -q print start
+thread apply all -q print hits
+thread apply 1 -s -q print nobody
+thread 1
+print $count + $
+echo no\\tvalue = here\\n
+shell echo a value = of the shell
+"""
+
+
+def check_words(bench, program, trace):
+    """What files of commands have beside questions, by the values that they print: the same file for both."""
+    script = bench.path("words")
+    with open(script, "w") as file:
+        file.write(WORDS)
+    line = next(n for n, text in enumerate(open(SOURCE), 1) if "return sum;" in text)
+    gdb = bench.run("gdb", "-nx", "-batch", "-ex", "set width 0", "-ex", SIGNALS, "-ex", f"break {line}",
+                    "-ex", "run > /dev/null", "-ex", f"source {script}", program)
+    run = bench.run(bench.wetdbg, "replay", trace, "--batch", "-e", f"goto walk.c:{line}#1", "-e", f"source {script}")
+    values = [[text.split(" = ", 1)[1] for text in output.splitlines() if " = " in text and not re.match(r"\d+\t", text)]
+              for output in (gdb.out, run.out)]
+    values[0] = [masked(text) for text in values[0]]
+    values[1] = [masked(text) for text in values[1]]
+    if values[0] != values[1] or len(values[0]) < 12 or run.status != 0:
+        bench.fail(f"a file of commands\n gdb: {values[0]}\nours: {values[1]}\n{gdb.err}\n{run}")
+
+
 def main():
     bench = Bench(sys.argv[1])
     program, trace = bench.path("walk"), bench.path("trace")
@@ -247,6 +292,7 @@ def main():
     check_landing(bench, trace)
     check_place(bench, trace)
     check_list(bench, program, trace)
+    check_words(bench, program, trace)
     check_optimized(bench)
     check_gone(bench)
     check_frames(bench, "-O2")

@@ -43,6 +43,11 @@ def check_crash(bench):
     bench.check(opening["thread"] == struck["thread"] == piece["thread"], f"one thread everywhere: {opening}")
     bench.check({stack["thread"] for stack in everyone["threads"]}
                 == {row["thread"] for row in rows if row["state"] != "ended"}, "a stack for each live thread")
+    applied = bench.wet("replay", directory, "--batch", "--json", "-e", "goto crash", "-e", "thread apply all print $_thread",
+                        "-e", "thread").objects()
+    numbers = [answer["number"] for answer in applied if answer["schema"] == "wetdbg.print/1"]
+    bench.check(numbers == [row["thread"] for row in rows if row["state"] != "ended"] == [answer["thread"] for answer in
+                applied[1:-1:2]] and applied[-1]["thread"] == struck["thread"], f"a command in each live thread: {applied}")
     spoilt = [row for row in piece["lines"] if row["text"] and "NULL" in row["text"] and row["function"] == "spoil"]
     used = [row for row in piece["lines"] if row["function"] == "use"]
     bench.check(len(spoilt) == 1 and spoilt[0]["threads"] != used[0]["threads"] == [struck["thread"]],

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Words that people know from gdb and elsewhere, or guess, and that are no commands here: what to
+ * use instead. */
+#include "dbgcli/commands/session.h"
+
+#define NO_PROCESS "there is no process any more, its run is all here; 'quit' leaves"
+#define OWN_FILES                                                                                  \
+    "the trace holds the program, its libraries and their symbols ('info modules'); 'wetdbg open " \
+    "FILE.wet' opens another one"
+#define ALL_RECORDED                                                                               \
+    "the whole run is recorded: 'goto' and the reverse- commands go to any time of it"
+#define NO_TRACEPOINTS                                                                             \
+    "everything is recorded: 'instances FILE:LINE' lists when a line ran, 'history VARIABLE' all " \
+    "its values"
+#define AS_RECORDED "it is as it was recorded; 'what-if' tells how the run goes on with a change"
+#define NO_SCREEN   "there is no full-screen mode; 'display EXPRESSION' shows a value at each stop"
+#define IN_A_SHELL  "'shell COMMAND', or '!COMMAND', runs what a shell knows"
+#define NO_LOOPS                                                                                   \
+    "commands have no loops and branches; 'break ... if CONDITION' chooses stops, and --json is "  \
+    "for scripts in other languages"
+#define A_VERB "that is a verb of the program, for a shell: '!wetdbg VERB ...' runs it from here"
+#define LOCALS "'info locals' shows the variables of the frame, 'info args' its arguments"
+#define BEFORE "'reverse-step' goes one line back, 'reverse-next' past calls, 'reverse-continue' on"
+#define CALLS  "'backtrace' shows the calls that led here"
+#define CAUSES                                                                                     \
+    "'origin EXPRESSION' tells where a value came from, 'slice backward CRITERION' what it was "   \
+    "due to"
+
+const struct cli_other_word cli_other_words[] = {
+    {"actions", NO_TRACEPOINTS},
+    {"add-inferior",
+     "'wetdbg ps' lists the processes of a recording, 'replay --process' opens one"},
+    {"add-symbol-file", OWN_FILES},
+    {"alias", "'define NAME' gives lines of commands a name"},
+    {"append", "'output' shows what the program wrote, 'x' memory"},
+    {"args", LOCALS},
+    {"attach", NO_PROCESS},
+    {"back", BEFORE},
+    {"because", CAUSES},
+    {"blame", CAUSES},
+    {"breakpoint",
+     "'break PLACE' sets one, 'info breakpoints' lists them, 'delete N' takes one away"},
+    {"call", "a recorded run can call no functions; 'print' knows C's expressions without them"},
+    {"callers", CALLS},
+    {"callstack", CALLS},
+    {"cause", CAUSES},
+    {"cd", IN_A_SHELL},
+    {"changes", "'history VARIABLE' lists every write to it"},
+    {"checkpoint", "'bookmark NAME' names this time, 'goto NAME' comes back to it"},
+    {"ci", A_VERB},
+    {"collect", NO_TRACEPOINTS},
+    {"compare-sections", OWN_FILES},
+    {"compile", "'print' knows C's expressions; 'what-if code:' runs on with other code"},
+    {"complete", A_VERB},
+    {"core-file", OWN_FILES},
+    {"dd", A_VERB},
+    {"detach", NO_PROCESS},
+    {"directory", "sources are looked for where the debug information says; 'info source' tells"},
+    {"disconnect", NO_PROCESS},
+    {"dprintf", "'history EXPRESSION' lists all values; 'commands' runs 'print' at a breakpoint"},
+    {"dump",
+     "'x' shows memory, 'output' what the program wrote; '!wetdbg dump' what a trace holds"},
+    {"edit", "'!$EDITOR FILE' opens an editor"},
+    {"eval", "'print' shows the value of an expression"},
+    {"exec-file", OWN_FILES},
+    {"explore", "'print' shows a value, 'ptype' its type, 'print *pointer' what it points to"},
+    {"expression", "'print' shows the value of an expression"},
+    {"fastbreak", "'break PLACE' sets a breakpoint"},
+    {"file", OWN_FILES},
+    {"focus", NO_SCREEN},
+    {"forward-search", "'list' shows source; 'search VALUE' looks for a value in the run; '!grep'"},
+    {"gcore", ALL_RECORDED},
+    {"generate-core-file", ALL_RECORDED},
+    {"grep", "'search --string TEXT' looks for it in the whole run, '!grep' in files"},
+    {"guile", NO_LOOPS},
+    {"handle", "'catch signal' stops where signals came, 'info signals' lists them"},
+    {"hexdump", "'x/16xb ADDRESS' shows memory"},
+    {"if", NO_LOOPS},
+    {"image",
+     "'info modules' lists the program and its libraries, 'info symbol ADDRESS' names one"},
+    {"inferior", "'wetdbg ps' lists the processes of a recording, 'replay --process' opens one"},
+    {"interrupt", "Ctrl-C ends what runs"},
+    {"jump", "a recorded run goes its way: 'goto' moves in time, 'what-if' runs on with a change"},
+    {"kill", NO_PROCESS},
+    {"layout", NO_SCREEN},
+    {"load", OWN_FILES},
+    {"locals", LOCALS},
+    {"locate", A_VERB},
+    {"ls", IN_A_SHELL},
+    {"macro", "macros are not looked up; type what they stand for"},
+    {"maintenance", "'info program' and 'info modules' tell of the trace"},
+    {"make", IN_A_SHELL},
+    {"memory", "'x/16xb ADDRESS' shows memory, 'history' and 'search' what was written to it"},
+    {"monitor", NO_PROCESS},
+    {"nosharedlibrary", OWN_FILES},
+    {"open", A_VERB},
+    {"overlay", OWN_FILES},
+    {"passcount", NO_TRACEPOINTS},
+    {"path", IN_A_SHELL},
+    {"pipe", "'!wetdbg replay TRACE --batch -e COMMAND | ...' gives an answer to another program"},
+    {"po", "'print' shows the value of an expression"},
+    {"previous", BEFORE},
+    {"process", "'info program' tells of the run, 'continue' and 'step' walk through it"},
+    {"ps", A_VERB},
+    {"pwd", IN_A_SHELL},
+    {"python", NO_LOOPS},
+    {"queue-signal", AS_RECORDED},
+    {"record", ALL_RECORDED},
+    {"refresh", NO_SCREEN},
+    {"register", "'info registers' shows registers, 'print $rax' one"},
+    {"regs", "'info registers' shows registers, 'print $rax' one"},
+    {"replay", A_VERB},
+    {"restart", "'start' goes to main, 'run' from the start of the run to the first stop"},
+    {"restore", AS_RECORDED},
+    {"return", "'finish' goes to where the function returned; a recorded run cannot be changed"},
+    {"reverse-search", "'list' shows source; 'search VALUE' looks for a value in the run; '!grep'"},
+    {"rewind", BEFORE},
+    {"sharedlibrary", OWN_FILES},
+    {"signal", AS_RECORDED},
+    {"skip",
+     "'next' passes calls over, 'finish' leaves a function, 'advance PLACE' goes on to one"},
+    {"stack", CALLS},
+    {"stdout", "'output' shows what the program wrote"},
+    {"stop",
+     "'break PLACE' stops there, 'display' shows a value at each stop; Ctrl-C ends a query"},
+    {"strace",
+     "'info files' lists what was read and written, 'catch syscall' stops at system calls"},
+    {"symbol-file", OWN_FILES},
+    {"target", OWN_FILES},
+    {"task", "'thread N' selects a thread, 'info threads' lists them"},
+    {"threads", "'info threads' lists them, 'thread N' selects one"},
+    {"time", "'goto now' shows where you are, 'goto TIME' goes elsewhere"},
+    {"tfind", NO_TRACEPOINTS},
+    {"trace", NO_TRACEPOINTS},
+    {"traceback", CALLS},
+    {"tsave", NO_TRACEPOINTS},
+    {"tstart", NO_TRACEPOINTS},
+    {"tstatus", NO_TRACEPOINTS},
+    {"tstop", NO_TRACEPOINTS},
+    {"tty", AS_RECORDED},
+    {"tui", NO_SCREEN},
+    {"tvariable", NO_TRACEPOINTS},
+    {"type", "'ptype NAME' shows a type with its members, 'whatis EXPRESSION' what a value has"},
+    {"undo", BEFORE},
+    {"unset", AS_RECORDED},
+    {"variables", LOCALS},
+    {"vars", LOCALS},
+    {"verify", A_VERB},
+    {"when", "'instances FILE:LINE' lists when a line ran"},
+    {"while", NO_LOOPS},
+    {"who", CAUSES},
+    {"winheight", NO_SCREEN},
+    {"with", "'set SETTING VALUE' sets it for the commands that follow"},
+    {"writes", "'history VARIABLE' lists every write to it"},
+    {NULL, NULL},
+};
