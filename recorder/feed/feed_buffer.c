@@ -58,7 +58,6 @@ enum {
 /* In the thread-locals page, what the library keeps at a fork: how deep it is in its own stack, and
  * the flags that it saved. */
 enum {
-    LOCALS_STACK_END = 0,
     LOCALS_KEPT = 24,
     LOCALS_KEPT_BYTES = 8,
 };
@@ -107,17 +106,10 @@ int feed_buffer_refuse_call(const struct feed_conv *conv)
 
 /* ---------------------------------------------------------------- beginnings */
 
-/* Gives a task's library the end of its stack: rr writes it, and the recording does not say so. */
-static int write_stack_end(struct feed_conv *conv, const struct feed_task *task)
-{
-    uint64_t end = task->scratch_end;
-    return feed_op_bytes(conv, FEED_RECORDER_LOCALS + LOCALS_STACK_END, &end, sizeof(end));
-}
-
 int feed_buffer_program_began(struct feed_conv *conv, struct feed_task *task)
 {
     task->buffer = 0;
-    return conv->is_target && conv->feed->is_buffered ? write_stack_end(conv, task) : 0;
+    return conv->is_target && conv->feed->is_buffered ? feed_locals_write_stack_end(conv, task) : 0;
 }
 
 bool feed_buffer_keeps_locals(const struct feed_conv *conv, const struct rrt_mmap *map)
@@ -134,7 +126,7 @@ int feed_buffer_child_began(struct feed_conv *conv, const struct feed_task *chil
     int err = feed_op_zero(conv, FEED_RECORDER_LOCALS, LOCALS_KEPT);
     if (!err)
         err = feed_op_zero(conv, FEED_RECORDER_LOCALS + kept_end, WD_PAGE - kept_end);
-    return err ? err : write_stack_end(conv, child);
+    return err ? err : feed_locals_write_stack_end(conv, child);
 }
 
 int feed_buffer_exiting(struct feed_conv *conv, struct feed_task *task)
@@ -406,9 +398,10 @@ int feed_convert_flush(struct feed_conv *conv, struct feed_task *task)
  * had left the call's record. */
 int feed_convert_reset(struct feed_conv *conv, struct feed_task *task)
 {
+    bool has_ended = !task->buffer && task->stop == FEED_STOP_IN_CALL; /* its last one */
     int err;
     task->is_flushed = false;
-    if (!conv->is_target)
+    if (!conv->is_target || has_ended)
         return 0;
     if (!task->buffer)
         return feed_corrupt(conv->frame, "the task has no buffer of system calls");
@@ -467,4 +460,16 @@ int feed_convert_patch(struct feed_conv *conv, struct feed_task *task)
     if (!err)
         err = feed_op_all_writes(conv);
     return err ? err : feed_op_regs(conv, &conv->frame->regs);
+}
+
+/* rr put the jump in the place of what came before a system call instruction, too, once the call
+ * was over: the task stands behind both. */
+int feed_convert_patch_after(struct feed_conv *conv, struct feed_task *task)
+{
+    if (!conv->space)
+        return 0;
+    int err = feed_begin_ops(conv, task);
+    if (!err)
+        err = feed_op_all_maps(conv);
+    return err ? err : feed_op_all_writes(conv);
 }

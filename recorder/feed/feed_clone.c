@@ -49,14 +49,20 @@ static int add_child(struct feed_conv *conv, const struct rrt_task_event *event,
     return 0;
 }
 
+static bool is_in_stub(const struct rrt_regs *regs)
+{
+    return regs->rip >= FEED_RECORDER_PAGE && regs->rip < FEED_RECORDER_LOCALS;
+}
+
 static int convert_shared_clone(struct feed_conv *conv, const struct rrt_task_event *event)
 {
     struct feed_task *child;
     struct rrt_regs regs = child_regs(&conv->frame->regs, event);
-    if (conv->is_target && conv->feed->is_buffered)
+    if (conv->is_target && conv->feed->is_buffered && is_in_stub(&conv->frame->regs))
         return feed_refuse(conv->frame,
-                           "a thread, or a process made by vfork, where system calls are buffered, "
-                           "which is not supported; record with wetdbg record, or rr record -n");
+                           "rr's library made a thread, or a process that shares its memory, for "
+                           "the program, which is not supported; record with wetdbg record, or rr "
+                           "record -n");
     int err = feed_op_all_maps(conv);
     if (!err)
         err = add_child(conv, event, conv->space, &child);
@@ -97,6 +103,8 @@ static int unmap_other_scratch(struct feed_conv *conv, const struct feed_space *
         const struct feed_task *task = &feed->tasks[i];
         if (task->space == parent_space && task->tid != conv->frame->tid)
             err = feed_op_unmap(conv, task->scratch_start, task->scratch_end);
+        if (task->space == parent_space && !err)
+            err = feed_locals_unmap(conv, task);
     }
     return err;
 }

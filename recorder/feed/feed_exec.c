@@ -18,6 +18,8 @@ static int leave_target(struct feed_conv *conv, struct feed_task *task)
             err = feed_op_unmap(conv, task->scratch_start, task->scratch_end);
     }
     if (!err)
+        err = feed_locals_leave(conv, task);
+    if (!err)
         err = feed_say(conv, task, EVQ_TASK_EXIT);
     feed_task_drop_slot(feed, task);
     return err || !is_last ? err : feed_end_replay(conv);

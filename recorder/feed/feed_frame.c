@@ -129,6 +129,8 @@ static int convert_exit(struct feed_conv *conv, struct feed_task *task)
     }
     note_exit(conv, task);
     if (!err && conv->is_target)
+        err = feed_locals_leave(conv, task);
+    if (!err && conv->is_target)
         err = feed_say(conv, task, EVQ_TASK_EXIT);
     if (!err && is_last && feed->is_scanning)
         err = feed_share_space_gone(feed, conv->space, conv->frame);
@@ -141,7 +143,6 @@ static int refuse_event(const struct feed_conv *conv)
     if (!conv->is_target)
         return 0;
     switch (conv->frame->event) {
-    case RRT_EVENT_PATCH_AFTER_SYSCALL:
     case RRT_EVENT_PATCH_VSYSCALL:
     case RRT_EVENT_PATCH_TRAPPING_INSTRUCTION:
         return feed_refuse(conv->frame,
@@ -215,6 +216,8 @@ static int convert_event(struct feed_conv *conv, struct feed_task *task)
         return feed_convert_abort(conv, task);
     case RRT_EVENT_PATCH_SYSCALL:
         return feed_convert_patch(conv, task);
+    case RRT_EVENT_PATCH_AFTER_SYSCALL:
+        return feed_convert_patch_after(conv, task);
     default:
         return refuse_event(conv);
     }
@@ -262,6 +265,14 @@ static void note_frame(struct rep_feed *feed, const struct rrt_frame *frame)
     feed->info.frame_count++;
 }
 
+/* Whether a frame was recorded while its task stood still. rr empties a buffer when it lets the task
+ * wait for its turn. */
+static bool stands_still(const struct feed_conv *conv)
+{
+    return conv->frame->event == RRT_EVENT_EXIT ||
+           (conv->frame->event == RRT_EVENT_SYSCALLBUF_RESET && conv->space->task_count > 1);
+}
+
 /* A frame of the space that is replayed: a preemption before it was one to another task, or the
  * last of a task that was killed; or its task just went on. */
 static int settle_preemption(struct feed_conv *conv)
@@ -270,7 +281,7 @@ static int settle_preemption(struct feed_conv *conv)
     const struct rrt_frame *frame = conv->frame;
     if (!conv->is_target || !feed->held.tid)
         return 0;
-    if (feed->held.tid != frame->tid || frame->event == RRT_EVENT_EXIT)
+    if (feed->held.tid != frame->tid || stands_still(conv))
         return feed_place_release(conv);
     feed->held.tid = 0;
     return 0;
@@ -302,6 +313,8 @@ int feed_frame_convert(struct rep_feed *feed, const struct rrt_frame *frame, str
         err = feed_share_note(feed, frame, conv.space);
     if (!err)
         err = settle_preemption(&conv);
+    if (!err)
+        err = feed_locals_switch(&conv, task);
     if (!err)
         err = feed_restart_call(&conv, task);
     if (!err)

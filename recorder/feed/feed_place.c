@@ -173,10 +173,6 @@ int feed_convert_sched(struct feed_conv *conv, struct feed_task *task)
 {
     if (!conv->is_target)
         return 0;
-    if (conv->frame->in_syscallbuf_hook)
-        return feed_refuse(conv->frame, "a switch of tasks within rr's preload library, which is "
-                                        "not supported; record with wetdbg record, or rr record "
-                                        "-n");
     int err = refuse_rseq(conv, task);
     if (!err && conv->frame->write_count) {
         err = feed_begin_ops(conv, task);

@@ -8,6 +8,7 @@
  *   feed_tasks    who runs in which address space, now
  *   feed_frame    one frame into entries, with feed_syscall, feed_clone, feed_exec, feed_signal
  *   feed_buffer   calls that rr's preload library made by itself
+ *   feed_locals   that library's page of the thread that runs
  *   feed_place    where asynchronous events struck, with feed_digests
  *   feed_sigframe holds the frames of signal handlers against what was interrupted
  *   feed_call     what a system call does to mappings
@@ -58,6 +59,7 @@ struct feed_conflict {
 struct feed_space {
     struct feed_vmas vmas;
     unsigned task_count;
+    int locals_tid; /* whose contents rr's thread-locals page has; feed_locals.c */
     struct feed_conflict conflict;
     bool is_conflicting; /* found in the check that is going on */
 };
@@ -80,6 +82,7 @@ struct feed_task {
     uint64_t scratch_start, scratch_end;
     uint64_t buffer, buffer_end; /* of system calls (feed_buffer.c); 0: none */
     bool is_flushed;             /* its records have been given, and it has not been emptied */
+    bool is_parked;              /* its contents of the thread-locals page are aside */
     bool has_aborted;            /* its last frame gave up a call that had begun in the buffer */
     bool is_traced;              /* by another recorded process */
     int restarts;                /* the call that restart_syscall goes on with; -1: none */
@@ -264,6 +267,14 @@ int feed_refuse_call(const struct feed_conv *conv);
 
 /* feed_buffer: the program's start, as of the frame's exec; the child's, in its own space; rr's own
  * calls; and the frames that concern the buffer. */
+/* feed_locals: before the task goes on; when it leaves the target (in an entry of its own); and the
+ * unmapping of what it has aside, in a copy of its space. */
+int feed_locals_switch(struct feed_conv *conv, struct feed_task *task);
+int feed_locals_leave(struct feed_conv *conv, struct feed_task *task);
+int feed_locals_unmap(struct feed_conv *conv, const struct feed_task *task);
+/* Gives a task's library the end of its stack: rr writes it, and the recording does not say so. */
+int feed_locals_write_stack_end(struct feed_conv *conv, const struct feed_task *task);
+
 int feed_buffer_program_began(struct feed_conv *conv, struct feed_task *task);
 int feed_buffer_child_began(struct feed_conv *conv, const struct feed_task *child);
 /* Whether the child's mapping is that of a page of which parts stay (feed_buffer_child_began). */
@@ -277,6 +288,7 @@ int feed_convert_flush(struct feed_conv *conv, struct feed_task *task);
 int feed_convert_reset(struct feed_conv *conv, struct feed_task *task);
 int feed_convert_abort(struct feed_conv *conv, struct feed_task *task);
 int feed_convert_patch(struct feed_conv *conv, struct feed_task *task);
+int feed_convert_patch_after(struct feed_conv *conv, struct feed_task *task);
 
 /* feed_signal */
 int feed_convert_signal(struct feed_conv *conv, struct feed_task *task);

@@ -196,6 +196,97 @@ static void patched_call_goes_on_where_it_stands(void **state)
     assert_int_equal(evq_entry_loads(stage_entry(stage, 1))->r[EVQ_RIP], frame.regs.rip);
 }
 
+static void patch_behind_a_call_changes_code_only(void **state)
+{
+    struct stage *stage = *state;
+    has_buffer(stage);
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_getpid, 1, 0, 0, 0), 0);
+    const struct rrt_write write = {
+        .tid = LEADER, .addr = CODE + 8, .size_bytes = 7, .bytes = buffer, .stored_bytes = 7};
+    struct rrt_frame frame = stage_frame(stage, LEADER, RRT_EVENT_PATCH_AFTER_SYSCALL);
+    frame.writes = &write;
+    frame.write_count = 1;
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "OPS: WRITE");
+}
+
+/* ---------------------------------------------------------------- threads */
+
+enum { THREAD = 101 };
+
+/* Any frame of a task, to which the library's page is moved before. */
+static const char *go_on(struct stage *stage, int tid)
+{
+    struct rrt_frame frame = stage_call(stage, tid, RRT_SYSCALL_ENTERING, SYS_getpid);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    return stage_text(stage);
+}
+
+/* A thread has run, and the first task after it. */
+static void has_two_threads(struct stage *stage)
+{
+    has_buffer(stage);
+    stage_thread(stage, LEADER, THREAD);
+    assert_string_equal(go_on(stage, THREAD), "OPS: REMAP MAP WRITE; SYSCALL_ENTER");
+    assert_string_equal(go_on(stage, LEADER), "OPS: REMAP REMAP; SYSCALL_ENTER");
+}
+
+static void threads_have_pages_of_their_own(void **state)
+{
+    struct stage *stage = *state;
+    has_buffer(stage);
+    stage_thread(stage, LEADER, THREAD);
+    go_on(stage, THREAD);
+    uint64_t leaders = stage_op(stage_entry(stage, 0), 0)->remap.to;
+    assert_int_equal(stage_entry(stage, 0)->task, stage_entry(stage, 1)->task);
+    assert_string_equal(go_on(stage, THREAD), "SYSCALL_ENTER");
+    go_on(stage, LEADER);
+    const struct evq_op *away = stage_op(stage_entry(stage, 0), 0);
+    const struct evq_op *back = stage_op(stage_entry(stage, 0), 1);
+    assert_int_equal(away->remap.start, FEED_RECORDER_LOCALS);
+    assert_int_equal(back->remap.to, FEED_RECORDER_LOCALS);
+    assert_int_equal(back->remap.start, leaders);
+    assert_int_not_equal(away->remap.to, leaders);
+}
+
+static void pages_of_threads_go_with_them(void **state)
+{
+    struct stage *stage = *state;
+    has_two_threads(stage);
+    struct rrt_frame frame = stage_exit(stage, THREAD); /* while its page is aside */
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "OPS: UNMAP; TASK_EXIT");
+    stage_thread(stage, LEADER, THREAD); /* another one with that number */
+    assert_string_equal(go_on(stage, THREAD), "OPS: REMAP MAP WRITE; SYSCALL_ENTER");
+    frame = stage_exit(stage, THREAD); /* while it has the page */
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "TASK_EXIT");
+    assert_string_equal(go_on(stage, LEADER), "OPS: UNMAP REMAP; SYSCALL_ENTER");
+}
+
+static void thread_that_ends_has_no_buffer_to_empty(void **state)
+{
+    struct stage *stage = *state;
+    has_two_threads(stage);
+    struct rrt_frame frame = stage_call(stage, THREAD, RRT_SYSCALL_ENTERING, SYS_exit);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    frame = stage_frame(stage, THREAD, RRT_EVENT_SYSCALLBUF_RESET);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "");
+}
+
+/* rr empties the buffer of a task that waits for its turn: it has to be at its place by then. */
+static void buffer_is_emptied_at_the_place_of_a_switch(void **state)
+{
+    struct stage *stage = *state;
+    has_two_threads(stage);
+    assert_int_equal(stage_do_call(stage, LEADER, SYS_getpid, 1, 0, 0, 0), 0);
+    struct rrt_frame frame = stage_sched(stage, LEADER, NULL);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_int_equal(take(stage, RRT_EVENT_SYSCALLBUF_RESET), 0);
+    assert_string_equal(stage_text(stage), "PLACE: PLACE; OPS: ZERO ZERO");
+}
+
 /* ---------------------------------------------------------------- damage */
 
 static void frames_without_a_buffer_are_damage(void **state)
@@ -276,24 +367,33 @@ static void what_is_not_in_the_buffer_is_refused(void **state)
     buffer_begin();
     buffer_add(1012, 5, 8);
     stage_assert_refused(flush_all(stage), "rdtsc");
-    stage_assert_refused(take(stage, RRT_EVENT_PATCH_AFTER_SYSCALL), "instruction's place");
     stage_assert_refused(take(stage, RRT_EVENT_PATCH_VSYSCALL), "instruction's place");
     stage_assert_refused(take(stage, RRT_EVENT_PATCH_TRAPPING_INSTRUCTION), "instruction's place");
     struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, 1005);
     stage_assert_refused(stage_take(stage, &frame), "own call 1005");
-    frame = stage_frame(stage, LEADER, RRT_EVENT_SCHED);
-    frame.in_syscallbuf_hook = 0x1234;
-    stage_assert_refused(stage_take(stage, &frame), "switch of tasks");
 }
 
-static void later_libraries_and_threads_are_refused(void **state)
+static void library_that_makes_a_thread_is_refused(void **state)
+{
+    struct stage *stage = *state;
+    const struct rrt_task_event event = {.tid = THREAD,
+                                         .kind = RRT_TASK_CLONE,
+                                         .parent_tid = LEADER,
+                                         .clone_flags = CLONE_VM | CLONE_VFORK};
+    has_buffer(stage);
+    struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, SYS_clone);
+    frame.regs.rip = evq_stub_rip(EVQ_STUB_TRACED);
+    frame.tasks = &event;
+    frame.task_count = 1;
+    stage_assert_refused(stage_take(stage, &frame), "library made a thread");
+}
+
+static void later_libraries_are_refused(void **state)
 {
     struct stage *stage = *state;
     stage->header.syscallbuf_fds_disabled_size = 16384;
     struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, 1000);
     stage_assert_refused(stage_take(stage, &frame), "5.7");
-    has_buffer(stage);
-    stage_assert_refused(stage_clone(stage, LEADER, 101, CLONE_VM | CLONE_THREAD), "a thread");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, stage_set_up, stage_tear_down)
@@ -307,13 +407,19 @@ int main(void)
         TEST(buffer_is_emptied_where_rr_did_so),
         TEST(library_is_asked_to_say_when_it_is_left),
         TEST(patched_call_goes_on_where_it_stands),
+        TEST(patch_behind_a_call_changes_code_only),
+        TEST(threads_have_pages_of_their_own),
+        TEST(pages_of_threads_go_with_them),
+        TEST(thread_that_ends_has_no_buffer_to_empty),
+        TEST(buffer_is_emptied_at_the_place_of_a_switch),
         TEST(frames_without_a_buffer_are_damage),
         cmocka_unit_test(records_that_were_cut_are_damage),
         cmocka_unit_test(records_of_a_wrong_size_are_damage),
         TEST(records_that_overlap_are_damage),
         TEST(buffer_of_a_wrong_place_or_size_is_damage),
         TEST(what_is_not_in_the_buffer_is_refused),
-        TEST(later_libraries_and_threads_are_refused),
+        TEST(library_that_makes_a_thread_is_refused),
+        TEST(later_libraries_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
