@@ -19,11 +19,17 @@
 static const char *kind_words(enum cli_failure_kind kind)
 {
     static const char *const words[] = {
-        [CLI_FAILURE_GIVEN] = "what you asked about",  [CLI_FAILURE_CRASH] = "a crash",
-        [CLI_FAILURE_REPORT] = "a sanitizer's report", [CLI_FAILURE_HANG] = "it went on and on",
-        [CLI_FAILURE_OUTPUT] = "wrong output",         [CLI_FAILURE_MESSAGE] = "missing output",
-        [CLI_FAILURE_MISSING] = "missing output",      [CLI_FAILURE_EXIT] = "a wrong exit status",
-        [CLI_FAILURE_TEST] = "a failing test",         [CLI_FAILURE_ANY] = "a run that is wrong",
+        [CLI_FAILURE_GIVEN] = "what you asked about",
+        [CLI_FAILURE_COMPARED] = "wrong output",
+        [CLI_FAILURE_CRASH] = "a crash",
+        [CLI_FAILURE_REPORT] = "a sanitizer's report",
+        [CLI_FAILURE_HANG] = "it went on and on",
+        [CLI_FAILURE_OUTPUT] = "wrong output",
+        [CLI_FAILURE_MESSAGE] = "missing output",
+        [CLI_FAILURE_MISSING] = "missing output",
+        [CLI_FAILURE_EXIT] = "a wrong exit status",
+        [CLI_FAILURE_TEST] = "a failing test",
+        [CLI_FAILURE_ANY] = "a run that is wrong",
     };
 
     return words[kind];
@@ -168,6 +174,9 @@ static void put_right(struct cli_page *page)
         fputs("The command of <code>--oracle</code> says that the run is wrong, but not which byte "
               "of it.",
               to);
+        break;
+    case CLI_FAILURE_COMPARED:
+        fputs("In a right run the test would have found no difference.", to);
         break;
     case CLI_FAILURE_GIVEN:
         fputs("What it should have been, nobody has said: <code>--expect=FILE</code> or "

@@ -17,6 +17,7 @@
 #include "dbgcli/verbs/build_run.h"
 #include "dbgcli/verbs/child_run.h"
 #include "dbgcli/verbs/ci_summary.h"
+#include "dbgcli/verbs/compared.h"
 #include "dbgcli/verbs/harness.h"
 #include "dbgcli/verbs/locate_answer.h"
 #include "dbgcli/verbs/locate_junit.h"
@@ -32,6 +33,8 @@ struct work {
     struct cli_locating locating;
     const struct cli_ci *ci;
     const char *folder; /* NULL: there is none to write to */
+    struct cli_harness *harness;
+    struct cli_compared compared;
     struct cli_ci_summary summary;
 };
 
@@ -210,10 +213,28 @@ static int answer(struct cli_locating *locating)
     return cli_ci_summary_take(&self->summary, locating);
 }
 
+static void say_process(struct work *self)
+{
+    const struct cli_harness *harness = self->harness;
+    char *words = cli_strdup("");
+
+    for (char **word = harness->comparer; word && *word; word++) {
+        char *longer = cli_asprintf("%s%s%s", words, *words ? " " : "", *word);
+        free(words);
+        words = longer;
+    }
+    if (harness->comparer)
+        say(self, "in it, process %s is looked at: %s, whose output '%s' found wrong",
+            harness->process, harness->program, words);
+    else if (!harness->is_whole)
+        say(self, "in it, process %s failed: %s", harness->process, harness->program);
+    free(words);
+}
+
 /* The .wet file of the process that failed, with the reports. */
 static int build(struct work *self, char **path)
 {
-    struct cli_harness *harness = self->locating.right.harness;
+    struct cli_harness *harness = self->harness;
     char *output = self->folder ? file_in(self, "run.wet") : NULL;
     struct wetdbg_build_options how = {.interrupted = cli_interrupt_flag(),
                                        .is_trusted = true,
@@ -221,11 +242,35 @@ static int build(struct work *self, char **path)
                                        .output = output};
     double seconds;
 
-    if (!harness->is_whole)
-        say(self, "in it, process %s failed: %s", harness->process, harness->program);
+    say_process(self);
     int err = cli_build_wet(harness->trace_dir, &how, path, &seconds);
     free(output);
     return err;
+}
+
+/* What is right, of the process that is looked at. */
+static int find_right(struct work *self)
+{
+    struct cli_right *right = &self->locating.right;
+
+    right->harness = self->harness;
+    if (!self->harness->comparer)
+        return 0;
+    int err = cli_compared_look(self->locating.session, self->harness->comparer, &self->compared);
+    if (err)
+        return err;
+    if (!self->compared.expected && !self->compared.target)
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND,
+                           "what it should have put out is not known; 'wetdbg locate --expect=FILE "
+                           "%s' would say it",
+                           self->locating.wet_path);
+    right->harness = NULL;
+    right->expected = self->compared.expected;
+    right->expected_size = self->compared.expected_size;
+    right->target = self->compared.target;
+    right->command = self->compared.command;
+    right->is_compared = true;
+    return 0;
 }
 
 static int locate(struct work *self)
@@ -245,8 +290,11 @@ static int locate(struct work *self)
             self->locating.session = &session;
             self->locating.wet_path = path;
             cli_locating_begin(&self->locating);
-            err = cli_locating_run(&self->locating, answer);
+            err = find_right(self);
+            if (!err)
+                err = cli_locating_run(&self->locating, answer);
             cli_locating_fini(&self->locating);
+            cli_compared_fini(&self->compared);
             cli_session_close(&session);
         }
         cli_out_fini(&out);
@@ -264,14 +312,14 @@ static int record_and_locate(struct work *self)
     if (!err && trace_dir) {
         keep_output(self, &result);
         err = cli_harness_take(self->ci->argv, result.text, trace_dir, self->ci->process,
-                               &self->locating.right.harness);
+                               &self->harness);
     }
     cli_child_result_fini(&result);
-    if (err || !self->locating.right.harness)
+    if (err || !self->harness)
         return err;
     err = locate(self);
-    say(self, "the recording is %s", self->locating.right.harness->trace_dir);
-    cli_harness_free(self->locating.right.harness);
+    say(self, "the recording is %s", self->harness->trace_dir);
+    cli_harness_free(self->harness);
     return err;
 }
 

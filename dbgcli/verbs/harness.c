@@ -9,6 +9,7 @@
 #include "dbgcli/alloc.h"
 #include "dbgcli/suggest.h"
 #include "dbgcli/verbs/child_run.h"
+#include "dbgcli/verbs/own_process.h"
 #include <wetdbg/caller.h>
 #include <wetdbg/errors.h>
 #include <wetdbg/model.h>
@@ -191,11 +192,44 @@ static int record(struct cli_harness *self)
 
 /* ---- its processes ---- */
 
+static void forget_comparer(struct cli_harness *self)
+{
+    for (char **word = self->comparer; word && *word; word++)
+        free(*word);
+    free(self->comparer);
+    self->comparer = NULL;
+}
+
+static void take_comparer(struct cli_harness *self, const struct wetdbg_exec *exec)
+{
+    self->comparer = cli_realloc(NULL, exec->argc + 1, sizeof(*self->comparer));
+    for (size_t i = 0; i < exec->argc; i++)
+        self->comparer[i] = cli_strdup(exec->argv[i]);
+    self->comparer[exec->argc] = NULL;
+}
+
+/* The process to look at. */
+static size_t choose_process(struct cli_harness *self, const struct wetdbg_process *list,
+                             size_t count, bool prefers_own)
+{
+    enum wetdbg_default_reason reason;
+    size_t index = wetdbg_default_process(list, count, &reason);
+    struct cli_own_process own;
+
+    forget_comparer(self);
+    if (!prefers_own || reason != WETDBG_DEFAULT_FAILURE ||
+        !cli_own_process_find(list, count, index, &own))
+        return index;
+    if (own.comparer != WETDBG_NO_PROCESS)
+        take_comparer(self, cli_last_exec(list, own.comparer));
+    return own.process;
+}
+
 static void take_process(struct cli_harness *self, const struct wetdbg_process *list, size_t count,
-                         const char *wanted)
+                         const char *wanted, bool prefers_own)
 {
     char handle[HANDLE_BYTES], first[HANDLE_BYTES];
-    size_t index = wetdbg_default_process(list, count, NULL);
+    size_t index = choose_process(self, list, count, prefers_own && !wanted);
     struct wetdbg_program program = {index, list[index].exec_count ? list[index].exec_count - 1
                                                                    : WETDBG_FORKED};
     struct wetdbg_program whole = {0, list[0].exec_count ? list[0].exec_count - 1 : WETDBG_FORKED};
@@ -210,7 +244,7 @@ static void take_process(struct cli_harness *self, const struct wetdbg_process *
     self->is_whole = strcmp(self->process, first) == 0;
 }
 
-static int find_process(struct cli_harness *self, const char *wanted)
+static int find_process(struct cli_harness *self, const char *wanted, bool prefers_own)
 {
     const struct wetdbg_process *list;
     struct wetdbg_recording *recording;
@@ -224,7 +258,7 @@ static int find_process(struct cli_harness *self, const char *wanted)
         err = wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "switch: the recording %s has no process",
                           self->trace_dir);
     if (!err)
-        take_process(self, list, count, wanted);
+        take_process(self, list, count, wanted, prefers_own);
     wetdbg_recording_close(recording);
     return err;
 }
@@ -245,7 +279,7 @@ int cli_harness_open(const struct cli_args *args, struct cli_harness **harness)
     if (!err)
         err = record(self);
     if (!err)
-        err = find_process(self, cli_args_value(args, "process"));
+        err = find_process(self, cli_args_value(args, "process"), false);
     if (err) {
         cli_harness_free(self);
         self = NULL;
@@ -268,7 +302,7 @@ static int record_alone(struct cli_harness *self)
     if (!err && has_failed) {
         wetdbg_recording_remove(whole);
         free(whole);
-        return find_process(self, NULL);
+        return find_process(self, NULL, false);
     }
     forget_recording(self);
     self->trace_dir = whole;
@@ -286,7 +320,7 @@ int cli_harness_take(char *const *argv, const char *text, char *trace_dir, const
     const struct cli_case *item = cli_cases_failed(&self->cases);
     if (item && !item->is_ok)
         self->target = cli_strdup(item->name);
-    int err = find_process(self, process);
+    int err = find_process(self, process, true);
     if (!err && self->is_whole)
         err = record_alone(self);
     if (err) {
@@ -304,6 +338,7 @@ void cli_harness_free(struct cli_harness *harness)
     cli_ctest_fini(&harness->test);
     cli_cases_fini(&harness->cases);
     cli_cases_fini(&harness->own);
+    forget_comparer(harness);
     free(harness->target);
     free(harness->file);
     free(harness->main_file);

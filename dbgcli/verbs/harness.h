@@ -28,9 +28,10 @@ struct cli_harness {
     struct cli_cases cases; /* of the run that was seen first */
     char *target;           /* the failing case, or NULL: the program as a whole */
     char *trace_dir;
-    char *process; /* as --process takes it */
-    char *program; /* that it ran */
-    bool is_whole; /* the process is the test's first one: what CTest asks holds for it */
+    char *process;   /* as --process takes it */
+    char *program;   /* that it ran */
+    bool is_whole;   /* the process is the test's first one: what CTest asks holds for it */
+    char **comparer; /* words of the tool that found the process's output wrong; NULL: none did */
     /* Of the process: */
     struct cli_cases own;
     bool has_case; /* it is the one that prints how its cases went */
@@ -60,7 +61,8 @@ int cli_harness_open(const struct cli_args *args, struct cli_harness **harness);
  * The same for a command that failed and is no test of CTest's: `trace_dir`, which is taken over
  * in any case, is a recording of such a run, and `text` what it printed. Where a framework's case
  * failed in the command's own process, and fails alone, too, a recording of that replaces it.
- * `process`: as --process takes it; NULL: the one that made the command fail.
+ * `process`: as --process takes it; NULL: the one that made the command fail, or that of the
+ * user's own program, if a script or a comparing tool did (own_process.h).
  */
 int cli_harness_take(char *const *argv, const char *text, char *trace_dir, const char *process,
                      struct cli_harness **harness);

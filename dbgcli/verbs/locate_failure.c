@@ -20,11 +20,12 @@
 const char *cli_failure_name(enum cli_failure_kind kind)
 {
     static const char *const names[] = {
-        [CLI_FAILURE_GIVEN] = "given",     [CLI_FAILURE_CRASH] = "crash",
-        [CLI_FAILURE_REPORT] = "report",   [CLI_FAILURE_HANG] = "hang",
-        [CLI_FAILURE_OUTPUT] = "output",   [CLI_FAILURE_MESSAGE] = "message",
-        [CLI_FAILURE_MISSING] = "missing", [CLI_FAILURE_EXIT] = "exit",
-        [CLI_FAILURE_TEST] = "test",       [CLI_FAILURE_ANY] = "any",
+        [CLI_FAILURE_GIVEN] = "given",     [CLI_FAILURE_COMPARED] = "compared",
+        [CLI_FAILURE_CRASH] = "crash",     [CLI_FAILURE_REPORT] = "report",
+        [CLI_FAILURE_HANG] = "hang",       [CLI_FAILURE_OUTPUT] = "output",
+        [CLI_FAILURE_MESSAGE] = "message", [CLI_FAILURE_MISSING] = "missing",
+        [CLI_FAILURE_EXIT] = "exit",       [CLI_FAILURE_TEST] = "test",
+        [CLI_FAILURE_ANY] = "any",
     };
 
     return names[kind];
@@ -319,7 +320,8 @@ int cli_failure_find(struct cli_session *session, const struct cli_right *right,
 {
     *failure = (struct cli_failure){0};
     if (right->target) {
-        set(failure, CLI_FAILURE_GIVEN, cli_strdup(right->target));
+        set(failure, right->is_compared ? CLI_FAILURE_COMPARED : CLI_FAILURE_GIVEN,
+            cli_strdup(right->target));
         return 0;
     }
     return right->harness ? find_test(session, right, failure)

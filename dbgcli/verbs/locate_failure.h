@@ -9,7 +9,8 @@
 struct cli_harness; /* dbgcli/verbs/harness.h */
 
 enum cli_failure_kind {
-    CLI_FAILURE_GIVEN, /* --target said so */
+    CLI_FAILURE_GIVEN,    /* --target said so */
+    CLI_FAILURE_COMPARED, /* a tool that compared files did */
     CLI_FAILURE_CRASH,
     CLI_FAILURE_REPORT,  /* a sanitizer reported it */
     CLI_FAILURE_HANG,    /* it was ended from outside: what kept it going */
@@ -21,7 +22,7 @@ enum cli_failure_kind {
     CLI_FAILURE_ANY,     /* a command says that something is wrong, and not what */
 };
 
-/* "given", "crash", "report", "hang", "output", "message", "missing", "exit", "test", "any" */
+/* "given", "compared", "crash", "report", "hang", "output", "message", "missing", "exit", "test", "any" */
 const char *cli_failure_name(enum cli_failure_kind kind);
 
 struct cli_failure {
@@ -35,7 +36,8 @@ struct cli_failure {
 
 /* What says what is right; all may be NULL. */
 struct cli_right {
-    const char *target; /* --target */
+    const char *target; /* --target; or, if `is_compared`, a comparing tool's first difference */
+    bool is_compared;
     const uint8_t *expected;
     size_t expected_size;
     const char *command; /* --oracle */

@@ -221,6 +221,7 @@ char *cli_locate_failure_words(const struct cli_locating *self)
 {
     static const char *const words[] = {
         [CLI_FAILURE_GIVEN] = "as --target says",
+        [CLI_FAILURE_COMPARED] = "where a comparison found it wrong",
         [CLI_FAILURE_CRASH] = "the crash",
         [CLI_FAILURE_REPORT] = "what the sanitizer reports",
         [CLI_FAILURE_HANG] = "what went on until the run was ended from outside",

@@ -24,7 +24,7 @@ def count_recordings(bench):
 
 def build(bench):
     for name, words in (("case", ["-g", "ci_case.c"]), ("bare", ["ci_case.c"]), ("shop", ["-g", "shop.c", "shop_unity.c"]),
-                        ("till", ["-g", "shop.c", "shop_till.c"])):
+                        ("till", ["-g", "shop.c", "shop_till.c"]), ("pay", ["-g", "-O0", "ci_pay.c"])):
         run = bench.run("cc", "-o", bench.path(name), *words, cwd=shop.SOURCE)
         if not bench.check(run.status == 0, f"{name} is not built", run):
             raise SystemExit(bench.finish())
@@ -95,6 +95,37 @@ def check_children(bench):
         bench.check(os.path.exists(bench.path(f"children{number}", "locate.json")), "an answer", run)
         answer = json.loads(read(bench, f"children{number}", "locate.json"))
         bench.check(shop.FAULT in [row["line"] for row in answer["suspects"] if row["file"].endswith("/shop.c")][:4], f"{command}", run)
+
+
+# A script that compares what programs put out: its own text, its exit status, the tool's words, the criterion and its kind.
+COMPARING = (("cp bare other\n./pay 700 out.o\ncmp out.o out.650 || exit 1\n./pay 500 out.o\nif cmp -s out.o out.r; then :; else\n"
+              "echo wrong\nfail=127\nfi\nrm out.o\ncmp -s other case\nexit $fail\n", 127, "cmp -s out.o out.r", "output:out.o:7", "compared"),
+             ("./pay 500 | diff - out.r || exit 3\n", 3, "diff - out.r", "output:7", "output"),
+             ("(./pay 500 > out.o)\ndiff -u -I x out.r out.o > log\n", 1, "diff -u -I x out.r out.o", "output:7", "output"))
+
+
+def check_comparing(bench):
+    """A script's comparison fails: what is looked at is the program that the user wrote, not shell or tool."""
+    with open(os.path.join(shop.SOURCE, "ci_pay.c")) as source:
+        fault, = (number for number, text in enumerate(source, 1) if "/* FAULT" in text)
+    for name, text in (("out.r", "price 400\n"), ("out.650", "price 650\n")):
+        with open(bench.path(name), "w") as file:
+            file.write(text)
+    for number, (script, status, words, criterion, kind) in enumerate(COMPARING):
+        with open(bench.path("check.sh"), "w") as file:
+            file.write("#!/bin/sh\n" + script)
+        os.chmod(bench.path("check.sh"), 0o755)
+        run = bench.wet("ci", f"--report=compared{number}", "--budget=1", "--", "./check.sh", patience=120)
+        bench.check(run.status == status and f"./pay, whose output '{words}' found wrong" in run.err, f"{words}", run)
+        if bench.check(os.path.exists(bench.path(f"compared{number}", "locate.json")), f"{words}: no answer", run):
+            answer = json.loads(read(bench, f"compared{number}", "locate.json"))
+            bench.check((answer["criterion"]["text"], answer["criterion"]["kind"]) == (criterion, kind), f"{answer['criterion']}", run)
+            suspects = [row["line"] for row in answer["suspects"] if row["file"].endswith("/ci_pay.c")]
+            bench.check(fault in suspects, f"{words}: {suspects}", run)
+    run = bench.wet("ci", "--report=other", "--budget=1", "--", "sh", "-c", "./till 10 10 90 || exit 7")
+    bench.check(run.status == 7 and " failed: ./till\n" in run.err, "another status than the program's", run)
+    run = bench.wet("ci", "--report=unknown", "--budget=1", "--", "sh", "-c", "cp out.r r; ./pay 500 | cmp -s - r || { rm r; exit 4; }")
+    bench.check(run.status == 4 and "what it should have put out is not known" in run.err, "what is right is gone", run)
 
 
 def check_input(bench):
@@ -192,6 +223,7 @@ def test(bench, _):
     check_pass(bench)
     check_failure(bench)
     check_children(bench)
+    check_comparing(bench)
     check_input(bench)
     check_flaky(bench)
     check_signals(bench)
