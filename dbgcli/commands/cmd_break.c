@@ -23,7 +23,8 @@ const struct cli_syntax cli_cmd_break_syntax = {
         "stop where that code is about to run: if the condition holds there, and for thread N\n"
         "only. How often the code runs in all is said at once. Without a place, where the\n"
         "selected frame stands; LINE, +N and -N are lines of its file; FILE:FUNCTION is one of\n"
-        "several of the name. 'info breakpoints' lists them, with what they have counted.",
+        "several of the name; a function counts where it is inlined, too.\n"
+        "'info breakpoints' lists them, with what they have counted.",
 };
 
 const struct cli_syntax cli_cmd_tbreak_syntax = {

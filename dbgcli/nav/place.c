@@ -151,18 +151,41 @@ int cli_line_pcs(struct wetdbg_model *model, const char *text, uint64_t **pcs, s
     return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no code begins at %s", text);
 }
 
+static void add_pc(uint64_t **pcs, size_t *count, uint64_t pc)
+{
+    for (size_t i = 0; i < *count; i++)
+        if ((*pcs)[i] == pc)
+            return;
+    *pcs = cli_realloc(*pcs, *count + 1, sizeof(**pcs));
+    (*pcs)[(*count)++] = pc;
+}
+
+/* Adds where the functions of the name are inlined into others, as gdb does: not into a prologue.
+ * 0, also where there are none. */
+static int add_inlined(struct wetdbg_model *model, const char *name, uint64_t **pcs, size_t *count)
+{
+    uint64_t *entries, body;
+    size_t found;
+    int result = wetdbg_inlined_named(model, name, &entries, &found);
+    if (result)
+        return result == -WETDBG_ERR_NOT_FOUND ? 0 : result;
+    for (size_t i = 0; i < found; i++) {
+        bool is_before = wetdbg_function_body(model, entries[i], &body) == 0 && body > entries[i];
+        add_pc(pcs, count, is_before ? body : entries[i]);
+    }
+    free(entries);
+    return 0;
+}
+
 /* The addresses where breakpoints on all functions of the name would be. */
 static int function_pcs(struct wetdbg_model *model, const char *name, uint64_t **pcs, size_t *count)
 {
     struct wetdbg_function *functions;
-    size_t found;
+    size_t found = 0;
     int result = wetdbg_functions_named(model, name, &functions, &found);
-    if (result == -WETDBG_ERR_NOT_FOUND)
-        return wetdbg_fail(result, "no function is called '%s'%s", name,
-                           strchr(name, '.') ? "; a line is FILE:LINE" : "");
-    if (result)
+    if (result && result != -WETDBG_ERR_NOT_FOUND)
         return result;
-    *pcs = cli_realloc(NULL, found + 1, sizeof(**pcs));
+    *pcs = cli_realloc(NULL, 1, sizeof(**pcs));
     *count = 0;
     for (size_t i = 0; i < found; i++) {
         uint64_t body = functions[i].start;
@@ -170,10 +193,17 @@ static int function_pcs(struct wetdbg_model *model, const char *name, uint64_t *
             continue;
         if (wetdbg_function_body(model, functions[i].start, &body) != 0)
             body = functions[i].start;
-        (*pcs)[(*count)++] = body;
+        add_pc(pcs, count, body);
     }
-    free(functions);
-    return 0;
+    if (!result)
+        free(functions);
+    int err = add_inlined(model, name, pcs, count);
+    if (!err && result && !*count)
+        err = wetdbg_fail(result, "no function is called '%s'%s", name,
+                          strchr(name, '.') ? "; a line is FILE:LINE" : "");
+    if (err)
+        free(*pcs);
+    return err;
 }
 
 bool cli_address_parse(struct wetdbg_model *model, const char *text, uint64_t *address)

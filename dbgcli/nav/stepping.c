@@ -27,13 +27,11 @@ static int unless_failed(int result, int outcome)
     return result < 0 ? result : outcome;
 }
 
-/* How many of the functions that are inlined at pc begin there. */
-static size_t count_beginning(struct cli_calls *calls, uint64_t pc)
+size_t cli_inlined_beginning(struct wetdbg_model *model, uint64_t pc)
 {
     struct wetdbg_line chain[INLINE_MAX];
     size_t count = 0, skipped = 0;
-    if (wetdbg_inline_chain(calls->session->model, pc, chain, INLINE_MAX, &count) != 0 ||
-        count > INLINE_MAX)
+    if (wetdbg_inline_chain(model, pc, chain, INLINE_MAX, &count) != 0 || count > INLINE_MAX)
         count = 0;
     while (skipped + 1 < count && chain[skipped].begins_here)
         skipped++;
@@ -295,7 +293,7 @@ static int judge(struct cli_calls *calls, struct place *from, bool is_other_fram
     look(calls, pc, 0, &now);
     if (!now.has_line)
         return 1;
-    calls->skipped = count_beginning(calls, pc);
+    calls->skipped = cli_inlined_beginning(calls->session->model, pc);
     if (!is_other_frame && calls->skipped) {
         look(calls, pc, calls->skipped, &caller);
         if (caller.inlined_count == from->inlined_count) { /* a call, so to speak */
@@ -389,7 +387,7 @@ static int advance(struct cli_calls *calls, bool over)
 
 void cli_step_stay_outside(struct cli_calls *calls)
 {
-    calls->skipped = count_beginning(calls, wetdbg_walk_pc(calls->walk));
+    calls->skipped = cli_inlined_beginning(calls->session->model, wetdbg_walk_pc(calls->walk));
 }
 
 /* Goes on until gdb would stop, stepping out of `from`. */

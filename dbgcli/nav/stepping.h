@@ -27,4 +27,8 @@ int cli_step_out_inlined(struct cli_calls *calls, uint64_t lookup_pc, size_t dep
 int cli_step_instruction(struct cli_calls *calls, bool over);
 int cli_step_instruction_back(struct cli_calls *calls, bool over);
 
+/* How many of the functions that are inlined at pc begin there: the innermost ones, which a
+ * debugger shows as not entered yet. */
+size_t cli_inlined_beginning(struct wetdbg_model *model, uint64_t pc);
+
 #endif

@@ -114,6 +114,12 @@ int wetdbg_functions_each(struct wetdbg_model *model, const char *regex, wetdbg_
 int wetdbg_functions_named(struct wetdbg_model *model, const char *name,
                            struct wetdbg_function **functions, size_t *count);
 
+/* Where the code of each function of this name begins that is inlined into others: sorted, as a gdb
+ * breakpoint on the function takes them. -WETDBG_ERR_NOT_FOUND, without a sentence, if there is
+ * none. `pcs` is for the caller to free. */
+int wetdbg_inlined_named(struct wetdbg_model *model, const char *name, uint64_t **pcs,
+                         size_t *count);
+
 /* The address that is shown as "MODULE+0xOFFSET" (from the bias) or "FUNCTION+OFFSET" (inside of
  * it). -WETDBG_ERR_NOT_FOUND, without a sentence, for other texts and places that are in neither;
  * -ENOMEM. */

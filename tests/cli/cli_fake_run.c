@@ -426,6 +426,16 @@ const char *wetdbg_name_full(struct wetdbg_model *model, const char *linkage_nam
     return linkage_name;
 }
 
+int wetdbg_inlined_named(struct wetdbg_model *model, const char *name, uint64_t **pcs,
+                         size_t *count)
+{
+    (void)model;
+    (void)name;
+    (void)pcs;
+    (void)count;
+    return -WETDBG_ERR_NOT_FOUND;
+}
+
 int wetdbg_functions_named(struct wetdbg_model *model, const char *name,
                            struct wetdbg_function **list, size_t *count)
 {

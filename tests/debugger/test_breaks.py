@@ -3,6 +3,7 @@
 """Where breakpoints, watchpoints and catchpoints stop, and what they count, against gdb on the same program: forward
 as gdb does, backward as forward."""
 import os
+import re
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -167,6 +168,76 @@ def check_commands(bench, trace):
         bench.fail(f"the commands of a breakpoint\n{run}")
 
 
+def breakpoint_pcs(bench, program, trace, names):
+    """Where gdb and we stop for each function, from the program's start on."""
+    breaks = [word for name in names for word in ("-ex", f"break {name}")]
+    gdb = bench.run("gdb", "-nx", "-batch", *breaks, "-ex", "info breakpoints", program)
+    theirs = [set() for _ in names]
+    for number, pc in re.findall(r"^(\d+)[.\d]* .*y +(0x[0-9a-f]+) in ", gdb.out, re.M):
+        theirs[int(number) - 1].add(int(pc, 16))
+    run = bench.run(bench.wetdbg, "replay", trace, "--batch", "--json", "-e", "info modules",
+                    *[word.replace("-ex", "-e") for word in breaks])
+    modules, *answers = run.objects()
+    start = next(int(module["start"], 16) for module in modules["modules"] if module["path"].endswith(program))
+    ours = [{int(place["pc"], 16) - start for place in answer.get("breakpoint", {}).get("places", [])} for answer in answers]
+    return theirs, ours
+
+
+def check_inlined(bench):
+    """Functions that exist only where they are inlined, wholly or beside a copy of their own; and lines that begin with
+    one."""
+    program, trace = bench.path("walk_O2"), bench.path("trace_O2")
+    built = bench.run("gcc", "-g", "-O2", "-o", program, SOURCE)
+    recorded = bench.run(bench.wetdbg, "record", "-o", trace, program)
+    if built.status != 0 or recorded.status != 0:
+        bench.fail(f"no recording\n{built}\n{recorded}")
+        return
+    names = ["on_signal", "fibonacci", "half", "nothing", "exercise", "leave", "compare", "main"]
+    theirs, ours = breakpoint_pcs(bench, program, trace, names)
+    for name, left, right in zip(names, theirs, ours):
+        if left != right or not left:
+            bench.fail(f"break {name} in optimized code: gdb {sorted(map(hex, left))}, we {sorted(map(hex, right))}")
+    if max(map(len, theirs)) < 2:
+        bench.fail("nothing is inlined twice: the test asks nothing")
+    for setup, moves in ((["break fibonacci"], ["continue*3"]), (["tbreak exercise", "break half"], ["continue*2"])):
+        check_scene(bench, program, trace, setup, moves)
+    check_entered(bench)
+
+
+CALLS = """static inline __attribute__((always_inline)) int twice(int v)
+{
+    volatile int kept = v * 2;
+    return kept;
+}
+__attribute__((noinline)) int outer(int n)
+{
+    return twice(n) + 1;
+}
+int main(int argc, char **argv)
+{
+    (void)argv;
+    return outer(argc) + outer(argc + 1) - 8;
+}
+"""
+
+
+def check_entered(bench):
+    """A line that begins with an inlined function is where goto stands, and the function is entered by a step."""
+    source, program, trace = bench.path("calls.c"), bench.path("calls"), bench.path("trace_calls")
+    with open(source, "w") as file:
+        file.write(CALLS)
+    built = bench.run("gcc", "-g", "-O2", "-o", program, source)
+    recorded = bench.run(bench.wetdbg, "record", "-o", trace, program)
+    if built.status != 0 or recorded.status != 0:
+        bench.fail(f"no recording\n{built}\n{recorded}")
+        return
+    run = bench.run(bench.wetdbg, "replay", trace, "--batch", "--json", "-e", "goto calls.c:8#2", "-e", "frame", "-e", "step",
+                    "-e", "goto twice#2", "-e", "goto twice#3")
+    places = [(row.get("function"), row.get("line")) for row in run.objects()]
+    if places != [("outer", 8), ("outer", 8), ("twice", 3), ("twice", 3), (None, None)]:
+        bench.fail(f"a line that begins with an inlined function\n{run}")
+
+
 def main():
     bench = Bench(sys.argv[1])
     program, trace = bench.path("walk"), bench.path("trace")
@@ -181,6 +252,7 @@ def main():
     check_syscalls(bench, program, trace)
     check_reads(bench, trace)
     check_commands(bench, trace)
+    check_inlined(bench)
     return bench.finish()
 
 

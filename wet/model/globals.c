@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/bisect.h"
 #include "wet/model/dies.h"
 #include "wet/model/qualify.h"
@@ -25,6 +26,7 @@ void mdl_globals_free(struct mdl_globals *globals)
         return;
     free(globals->items);
     free(globals->types);
+    free(globals->inlined);
     free(globals->enumerators);
     free(globals);
 }
@@ -34,6 +36,7 @@ struct walk {
     size_t capacity;
     size_t type_capacity;
     size_t enumerator_capacity;
+    size_t inlined_capacity;
     Dwarf_Die enumeration;
     uint32_t unit;
     uint64_t budget;
@@ -94,6 +97,21 @@ static int add_type(struct walk *walk, Dwarf_Die *die)
     return 0;
 }
 
+/* Adds a function that the compiler inlined somewhere. */
+static int add_inlined(struct walk *walk, Dwarf_Die *die)
+{
+    struct mdl_globals *globals = walk->globals;
+    const char *name = dwarf_diename(die);
+
+    if (!name || !dwarf_func_inline(die))
+        return 0;
+    if (wd_grow(globals->inlined, walk->inlined_capacity, globals->inlined_count + 1))
+        return -ENOMEM;
+    globals->inlined[globals->inlined_count++] =
+        (struct mdl_global){.name = name, .die = *die, .unit = walk->unit};
+    return 0;
+}
+
 static int add_enumerator(void *context, Dwarf_Die *die)
 {
     struct walk *walk = context;
@@ -132,6 +150,8 @@ static int visit(void *context, Dwarf_Die *die)
     switch (dwarf_tag(die)) {
     case DW_TAG_variable:
         return add_global(walk, die);
+    case DW_TAG_subprogram:
+        return add_inlined(walk, die);
     case DW_TAG_member: /* before DWARF 5: a static one */
         return dwarf_hasattr(die, DW_AT_const_value) ? add_global(walk, die) : 0;
     case DW_TAG_enumeration_type:
@@ -205,6 +225,9 @@ int mdl_globals_get(struct mdl_mod *mod, const struct mdl_globals **globals)
     if (walk.globals->enumerator_count)
         qsort(walk.globals->enumerators, walk.globals->enumerator_count,
               sizeof(*walk.globals->enumerators), compare_globals);
+    if (walk.globals->inlined_count)
+        qsort(walk.globals->inlined, walk.globals->inlined_count, sizeof(*walk.globals->inlined),
+              compare_globals);
     units->globals = walk.globals;
     *globals = walk.globals;
     return 0;

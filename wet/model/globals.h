@@ -21,6 +21,8 @@ struct mdl_globals {
     size_t type_count;
     struct mdl_global *enumerators; /* the enumerations by the names of their enumerators; sorted */
     size_t enumerator_count;
+    struct mdl_global *inlined; /* abstract instances of functions; sorted by name */
+    size_t inlined_count;
 };
 
 int mdl_globals_get(struct mdl_mod *mod, const struct mdl_globals **globals);

@@ -411,3 +411,17 @@ const char *wetdbg_name_full(struct wetdbg_model *model, const char *linkage_nam
 
     return name ? name : linkage_name;
 }
+
+const char *mdl_name_last_part(const char *name)
+{
+    const char *last = name;
+    int depth = 0;
+
+    for (const char *at = name; *at; at++) {
+        depth += *at == '<';
+        depth -= *at == '>';
+        if (depth == 0 && at[0] == ':' && at[1] == ':')
+            last = at + 2;
+    }
+    return last;
+}

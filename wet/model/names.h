@@ -28,6 +28,9 @@ void mdl_name_abbreviate(char *text);
 /* Whether a name may be a mangled one. */
 int mdl_name_is_mangled(const char *name);
 
+/* The part behind the last "::" that is in no template argument; without arguments itself. */
+const char *mdl_name_last_part(const char *name);
+
 /* A function's name as somebody typed it. */
 struct mdl_name_pattern {
     char *text;         /* without what a person leaves out */

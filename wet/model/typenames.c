@@ -166,21 +166,6 @@ static const char *skip_keyword(const char *name, int *tag)
     return name;
 }
 
-/* The part behind the last "::" that is in no template argument; without arguments itself. */
-static const char *last_part(const char *name)
-{
-    const char *last = name;
-    int depth = 0;
-
-    for (const char *at = name; *at; at++) {
-        depth += *at == '<';
-        depth -= *at == '>';
-        if (depth == 0 && at[0] == ':' && at[1] == ':')
-            last = at + 2;
-    }
-    return last;
-}
-
 int wetdbg_type_named(struct wetdbg_model *model, uint64_t pc, const char *name,
                       struct wetdbg_type *type)
 {
@@ -190,7 +175,7 @@ int wetdbg_type_named(struct wetdbg_model *model, uint64_t pc, const char *name,
     int result = place_of(model, pc, &place);
 
     search.name = skip_keyword(name, &search.tag);
-    search.last = last_part(search.name);
+    search.last = mdl_name_last_part(search.name);
     if (result == 0)
         result = mdl_name_pattern_init(&search.pattern, search.name);
     if (result < 0)
@@ -251,7 +236,7 @@ static int enumerator_in(struct mdl_mod *mod, const struct mdl_unit *unit, const
 {
     const struct mdl_globals *globals = NULL;
     const struct mdl_global *at, *end, *best = NULL;
-    struct value_search search = {last_part(name), 0};
+    struct value_search search = {mdl_name_last_part(name), 0};
     Dwarf_Die die;
     int result = mdl_globals_get(mod, &globals);
 
