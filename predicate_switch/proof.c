@@ -2,6 +2,7 @@
 #include "predicate_switch/proof.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "predicate_switch/align.h"
 #include "predicate_switch/kept_run.h"
 #include "predicate_switch/switcher.h"
+#include "slicer/descriptors.h"
 #include <wetdbg/errors.h>
 
 /* ---- the switched run ---- */
@@ -18,7 +20,9 @@
 struct switched {
     struct psw_kept kept;
     struct psw_result result;
+    const struct psw_proving *proving;
     struct wd_buf output;  /* to descriptor 1, all of the run */
+    bool has_right_file;   /* the file that is asked about is as expected */
     struct wd_buf entries; /* the whole run's */
     bool is_there;         /* it has ended, and the tracer has taken it */
 };
@@ -28,6 +32,40 @@ static int take_output(void *arg, const struct vk_output *output)
     struct switched *run = arg;
 
     return output->fd == 1 ? wd_buf_append(&run->output, output->bytes, output->size) : 0;
+}
+
+static bool is_expected(const struct psw_proving *proving, const void *bytes, size_t size)
+{
+    const struct wetdbg_implicit_options *options = proving->options;
+
+    return options->expected && size == options->expected_size &&
+           (!size || !memcmp(bytes, options->expected, size));
+}
+
+static bool is_file_right(const struct psw_proving *proving, struct vk_kernel *kernel, size_t index)
+{
+    char path[PATH_MAX];
+    struct vk_file file;
+
+    if (vk_kernel_file(kernel, index, &file, path, sizeof(path)) || file.is_gone ||
+        file.size != proving->options->expected_size ||
+        !slc_path_is(path, proving->options->expected_file))
+        return false;
+    void *bytes = malloc(file.size + 1);
+    bool is_known = bytes && !vk_kernel_file_read(kernel, index, 0, bytes, file.size);
+    bool is_right = is_known && is_expected(proving, bytes, file.size);
+    free(bytes);
+    return is_right;
+}
+
+/* What the run left. */
+static void look_at_files(void *arg, struct vk_kernel *kernel)
+{
+    struct switched *run = arg;
+    size_t count = vk_kernel_file_count(kernel);
+
+    for (size_t i = 0; i < count && !run->has_right_file; i++)
+        run->has_right_file = is_file_right(run->proving, kernel, i);
 }
 
 /* A condition is switched; the jump of a table is led elsewhere. */
@@ -48,10 +86,12 @@ static int make_run(struct psw_proving *proving, const struct wetdbg_candidate *
     const struct psw_settings settings = {.before = &run->kept.before,
                                           .entries = &run->kept.entries,
                                           .output = take_output,
+                                          .ended = proving->options->expected_file ? look_at_files
+                                                                                   : NULL,
                                           .arg = run};
     int err = 0;
 
-    if (proving->options->expected)
+    if (proving->options->expected && !proving->options->expected_file)
         err = psw_session_output_read(proving->session, 1, candidate->time, &run->output);
     if (!err)
         err = psw_run(proving->session, &change, &settings, &run->result);
@@ -129,11 +169,9 @@ static const char *open_reason(const struct switched *run,
 
 static bool is_output_right(const struct psw_proving *proving, const struct switched *run)
 {
-    const struct wetdbg_implicit_options *options = proving->options;
-
-    return options->expected && run->output.size_bytes == options->expected_size &&
-           (!options->expected_size ||
-            !memcmp(run->output.data, options->expected, options->expected_size));
+    return proving->options->expected_file
+               ? run->has_right_file
+               : is_expected(proving, run->output.data, run->output.size_bytes);
 }
 
 /* Compares uses of one thread. */
@@ -254,7 +292,7 @@ static bool has_uses(const struct psw_proving *proving, const struct wetdbg_cand
 int psw_prove(struct psw_proving *proving, const struct wetdbg_candidate *candidate,
               const struct psw_uses *uses, struct psw_proof *proof)
 {
-    struct switched run = {.is_there = false};
+    struct switched run = {.proving = proving};
     int err = 0;
 
     *proof = (struct psw_proof){.items = NULL};

@@ -118,6 +118,8 @@ static int find(struct cli_session *session, const struct cli_args *args,
     struct search search = {.how.no_exits = no_exits};
     int err = prepare(session, args, &search);
 
+    if (search.how.expected)
+        search.how.expected_file = wetdbg_criterion_get_info(criterion)->output_path;
     if (!err)
         err = judge(session, criterion, &search);
     cli_progress_begin(&search.progress, stderr);

@@ -42,10 +42,12 @@ struct wetdbg_implicit_options {
     bool no_exits;                        /* as in struct wetdbg_slice_options */
     const struct wetdbg_set *unsure;      /* wetdbg_prune_get_set(): uses of what is not in it come
                                            * last; may be NULL */
-    /* What the program should have put out to descriptor 1: an edge whose switch makes it so is
-     * *strong*. NULL: that is not asked. */
+    /* What the program should have put out to descriptor 1, or left in a file of that name, or of
+     * which that is the end: an edge whose switch makes it so is *strong*. NULL: that is not asked.
+     */
     const void *expected;
     size_t expected_size;
+    const char *expected_file; /* NULL: descriptor 1 */
     /* Ends: switched runs, and seconds; 0: none. */
     uint64_t budget_trials;
     double budget_seconds;

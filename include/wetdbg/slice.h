@@ -133,6 +133,7 @@ struct wetdbg_criterion_info {
      * file); a size of 0: where output ended. Of all else a descriptor of -1 and a size of 0. */
     int output_fd;
     uint64_t output_offset, output_size;
+    const char *output_path; /* of output to a file: as it was given; else NULL */
 };
 
 struct wetdbg_slice_session; /* below */

@@ -135,6 +135,7 @@ void wetdbg_criterion_free(struct wetdbg_criterion *criterion)
         free(criterion->seeds[i].places);
     free(criterion->seeds);
     free(criterion->text);
+    free(criterion->path);
     free(criterion);
 }
 

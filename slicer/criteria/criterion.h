@@ -54,6 +54,7 @@ struct wetdbg_criterion {
     struct wetdbg_standpoint from;
     struct wetdbg_criterion_info info;
     char *text;
+    char *path; /* NULL unless it is about a file's output */
     char description[512], source[512];
     struct slc_seed *seeds; /* the latest first */
     size_t seed_count, seed_capacity;

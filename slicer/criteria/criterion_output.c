@@ -239,6 +239,13 @@ static int end_of_descriptor(struct wetdbg_criterion *criterion, struct slc_chan
     return err ? err : slc_criterion_of_end(criterion, &end);
 }
 
+static int set_path(struct wetdbg_criterion *criterion, const char *path)
+{
+    free(criterion->path);
+    criterion->info.output_path = criterion->path = strdup(path);
+    return criterion->path ? 0 : -ENOMEM;
+}
+
 static int end_of_file(struct wetdbg_criterion *criterion, struct slc_channels *channels,
                        const char *path)
 {
@@ -297,7 +304,9 @@ static int parse_end(struct wetdbg_criterion *criterion, struct slc_channels *ch
     if (slc_parse_number(&text, &fd) && text == rest + length && fd <= INT32_MAX)
         return end_of_descriptor(criterion, channels, (int)fd);
     char *path = strndup(rest + 1, length - 1);
-    int err = path ? end_of_file(criterion, channels, path) : -ENOMEM;
+    int err = path ? set_path(criterion, path) : -ENOMEM;
+    if (!err)
+        err = end_of_file(criterion, channels, path);
     free(path);
     return err;
 }
@@ -359,7 +368,9 @@ static int parse_output(struct wetdbg_criterion *criterion, struct slc_channels 
             "'%s' is no place in the output: use output:OFFSET, output:OFFSET+LENGTH, "
             "output:DESCRIPTOR:OFFSET or output:PATH:OFFSET",
             criterion->text);
-    int err = path ? parse_file_output(criterion, channels, path, &range) : -ENOMEM;
+    int err = path ? set_path(criterion, path) : -ENOMEM;
+    if (!err)
+        err = parse_file_output(criterion, channels, path, &range);
     free(path);
     return err;
 }

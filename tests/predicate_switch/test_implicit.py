@@ -144,6 +144,32 @@ def check_prompt(bench, trace):
         bench.check(answer["schema"] == "wetdbg.error/1" and why in answer["message"], f"{wrong}: {answer}")
 
 
+KEEPS = r"""#include <stdio.h>
+int main(int count, char **words)
+{
+    int price = 5;
+    FILE *to = fopen("kept.txt", "w");
+    (void)words;
+    if (count > 1)
+        price = 4;
+    return to && fprintf(to, "price %d\n", price) == 8 && fclose(to) == 0 ? 0 : 1;
+}
+"""
+
+
+def check_file(bench):
+    """Of a file's output what is expected is the file's: natively it is so if the decision goes the other way."""
+    with open(bench.path("keeps.c"), "w") as file:
+        file.write(KEEPS)
+    bench.run("cc", "-g", "-O0", "-o", bench.path("keeps"), bench.path("keeps.c"))
+    bench.run(bench.path("keeps"), "less")
+    os.rename(bench.path("kept.txt"), bench.path("kept.right"))
+    trace = bench.record("keeps.trace", bench.path("keeps"))
+    answers = ask(bench, trace, *(f"slice --implicit --budget 4 --expect {right} output:kept.txt:6" for right in ("kept.right", "keeps.c")))
+    edges = [[(edge["switched"]["line"], edge["strong"]) for edge in answer["implicit"]["edges"]] for answer in answers]
+    bench.check(edges == [[(7, True)], [(7, False)]], f"a file's output: {edges}")
+
+
 def check_registers(bench, found):
     """Which registers the uses read; in a loop each turn is one of its own, and what makes it endless is left open."""
     for at in (0, 1, 2, 3, 5, 6):
@@ -180,6 +206,7 @@ def test(bench, _):
     trace = bench.record("omits", MEMORY.program(bench), "0")
     check_values(bench, check_edges(bench, trace, MEMORY))
     check_prompt(bench, trace)
+    check_file(bench)
     trace = bench.record("omits_registers", REGISTERS.program(bench), "0")
     check_registers(bench, check_edges(bench, trace, REGISTERS))
     for number, right in ((None, "32"), (1, "72"), (2, "34")):
