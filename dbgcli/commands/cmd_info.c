@@ -20,7 +20,8 @@ const struct cli_syntax cli_cmd_info_syntax = {
     .example = "info functions parse_",
     .usage =
         "[program|threads|signals|ambiguous|modules|files|slices|implicit|breakpoints|display|\n"
-        "      functions [REGEX]|lines FILE|locals|args|registers [NAME]...|all-registers]",
+        "      functions [REGEX]|variables [REGEX]|line [PLACE]|lines FILE|symbol ADDRESS|source|\n"
+        "      frame|sharedlibrary|locals|args|registers [NAME]...|all-registers]",
     .operands_max = CLI_OPERANDS_ANY,
     .details =
         "  program              the run: its end and its sizes (the default)\n"
@@ -35,6 +36,12 @@ const struct cli_syntax cli_cmd_info_syntax = {
         "  breakpoints          breakpoints and their like: conditions, hits; how often reached\n"
         "  display              what is shown at each stop\n"
         "  functions [REGEX]    functions whose names match\n"
+        "  variables [REGEX]    variables outside of functions, by file\n"
+        "  line [PLACE]         where the code of a line or function begins and ends\n"
+        "  symbol ADDRESS       the function or object that an address is in\n"
+        "  source               the source file of the selected frame\n"
+        "  frame                where the selected frame lies, and what called it\n"
+        "  sharedlibrary        the libraries, where they were\n"
         "  lines FILE           lines of a source file that have code, and where\n"
         "  locals               variables of the selected frame, of inner blocks first\n"
         "  args                 arguments of the selected frame's function\n"
@@ -126,7 +133,13 @@ static const struct cli_info_subject subjects[] = {
     {"breakpoints", true, false, cli_info_breakpoints},
     {"display", false, false, cli_info_display},
     {"functions", true, false, cli_info_functions},
+    {"variables", true, false, cli_info_variables},
+    {"line", true, false, cli_info_line},
     {"lines", true, false, cli_info_lines},
+    {"symbol", true, true, cli_info_symbol},
+    {"source", false, false, cli_info_source},
+    {"frame", false, false, cli_info_frame},
+    {"sharedlibrary", false, false, cli_info_sharedlibrary},
     {"locals", false, false, cli_info_locals},
     {"args", false, false, cli_info_args},
     {"registers", true, true, cli_info_registers},

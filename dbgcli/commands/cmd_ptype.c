@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dbgcli/commands/declaration.h"
 #include "dbgcli/commands/session.h"
 #include "dbgcli/eval/value.h"
 #include <wetdbg/errors.h>
@@ -49,8 +50,7 @@ static int find_type(struct cli_session *session, const char *text, struct wetdb
     return cli_value_type(&view, text, type);
 }
 
-/* Prints a declaration: "int *" and "next" as "int *next"; "int [3]" and "a" as "int a[3]". */
-static void print_declaration(FILE *stream, const char *type, const char *name)
+void cli_declaration_print(FILE *stream, const char *type, const char *name)
 {
     const char *pointer = strstr(type, "(*"), *bracket = strchr(type, '[');
     size_t length = strlen(type);
@@ -100,7 +100,7 @@ static int show_member(void *context, const struct wetdbg_member *member)
     if (member->is_base)
         return 0;
     fputs("    ", list->stream);
-    print_declaration(list->stream, member->type.name, member->name ? member->name : "");
+    cli_declaration_print(list->stream, member->type.name, member->name ? member->name : "");
     if (member->bit_size)
         fprintf(list->stream, " : %" PRIu32, member->bit_size);
     fputs(";\n", list->stream);

@@ -570,6 +570,10 @@ void cli_complete_operand(struct cli_repl *repl, const struct cli_command *comma
     if (index == 1 && before && strcmp(command->name, "info") == 0) {
         if (strncmp(before, "functions", strlen(before)) == 0)
             words = WORDS_FUNCTIONS;
+        else if (strcmp(before, "line") == 0)
+            words = WORDS_FILES | WORDS_FUNCTIONS;
+        else if (strncmp(before, "symbol", strlen(before)) == 0)
+            words = WORDS_EXPRESSION;
         else if (strlen(before) > 1 && strncmp(before, "lines", strlen(before)) == 0)
             words = WORDS_FILES;
     }

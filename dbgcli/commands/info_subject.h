@@ -28,6 +28,12 @@ int cli_info_locals(struct cli_session *session, const char *operand);
  * (NULL: none). 0 or a negative error. */
 int cli_frame_locals(struct cli_session *session, size_t index, json_t *array);
 
+int cli_info_symbol(struct cli_session *session, const char *text);
+int cli_info_line(struct cli_session *session, const char *text);
+int cli_info_source(struct cli_session *session, const char *operand);
+int cli_info_frame(struct cli_session *session, const char *operand);
+int cli_info_sharedlibrary(struct cli_session *session, const char *operand);
+int cli_info_variables(struct cli_session *session, const char *regex);
 int cli_info_args(struct cli_session *session, const char *operand);
 int cli_info_all_registers(struct cli_session *session, const char *operand);
 int cli_info_files(struct cli_session *session, const char *operand);

@@ -304,6 +304,17 @@ static void print_missing_debug(struct cli_session *session)
     free(missing);
 }
 
+void cli_session_print_ways_on(struct cli_session *session)
+{
+    fputs(session->info->signal ? "(you stand where it struck: 'origin EXPRESSION' and 'slice "
+                                  "backward crash' tell why, "
+                                  "'reverse-step' goes back)\n"
+                                : "(you stand at the end: 'start' goes to main, 'goto FILE:LINE#K' "
+                                  "to a line, 'break' and "
+                                  "'reverse-continue' back)\n",
+          session->out->stream);
+}
+
 /* A recursion without end has thousands of frames, which nobody asked for yet. */
 enum { OPENING_FRAMES = 20 };
 

@@ -115,6 +115,9 @@ int cli_session_print_position(struct cli_session *session);
  * frames. */
 int cli_session_print_opening(struct cli_session *session);
 
+/* One line that says how to go on from there. */
+void cli_session_print_ways_on(struct cli_session *session);
+
 #define CLI_DECLARE_COMMAND(name)                                                                  \
     extern const struct cli_syntax cli_cmd_##name##_syntax;                                        \
     int cli_cmd_##name(struct cli_repl *repl, const struct cli_args *args, const char *format)

@@ -83,7 +83,7 @@ int cli_show_convenience(struct cli_session *session, const char *operand)
         free(text);
     }
     if (array) {
-        json_t *object = cli_json_object("wetdbg.variables/1");
+        json_t *object = cli_json_object("wetdbg.convenience/1");
         cli_json_set(object, "variables", array);
         cli_out_json(out, object);
     } else if (!count) {

@@ -37,8 +37,11 @@ static void show_opening(struct cli_session *session, const struct cli_args *arg
 {
     int err = 0;
     cli_out_begin(session->out);
+    bool is_typed = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && !cli_args_has(args, "batch");
     if (!session->out->json)
         err = cli_session_print_opening(session);
+    if (!session->out->json && !err && is_typed)
+        cli_session_print_ways_on(session);
     else if (!has_commands(args))
         cli_facts_print(session->out, session->wet, session->build_seconds);
     if (err)

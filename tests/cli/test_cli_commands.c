@@ -453,7 +453,7 @@ static void info_subjects_are_found_by_prefix(void **state)
         {"info lines", 2, "info lines: of which file?\n"},
         {"info lines x.c", 1, "no module knows a source file 'x.c'\n"},
         {"info modules x", 2, "info modules: unexpected argument 'x'\n"},
-        {"info l", 2, "ambiguous 'info l': lines, locals\n"},
+        {"info l", 2, "ambiguous 'info l': line, lines, locals\n"},
     };
     check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
 }
@@ -1025,13 +1025,18 @@ static void json_of_each_command_is_one_object_with_schema(void **state)
         {"print x", "wetdbg.print/1", "value"},
         {"print x", "wetdbg.print/1", "history"},
         {"show values", "wetdbg.values/1", "values"},
-        {"show convenience", "wetdbg.variables/1", "variables"},
+        {"show convenience", "wetdbg.convenience/1", "variables"},
         {"show listsize", "wetdbg.settings/1", "listsize"},
         {"set print pretty on", "wetdbg.settings/1", "print_pretty"},
         {"list main.c:12", "wetdbg.list/1", "lines"},
         {"output", "wetdbg.output/1", "writes"},
         {"info", "wetdbg.info/1", "instructions"},
         {"info modules", "wetdbg.modules/1", "modules"},
+        {"info sharedlibrary", "wetdbg.libraries/1", "libraries"},
+        {"info symbol helper", "wetdbg.symbol/1", "symbol"},
+        {"info line main.c:12", "wetdbg.line/1", "lines"},
+        {"info source", "wetdbg.source/1", "file"},
+        {"info frame", "wetdbg.stack_frame/1", "saved_pc"},
         {"info signals", "wetdbg.signals/1", "signals"},
         {"info files", "wetdbg.files/1", "files"},
         {"output out.txt", "wetdbg.output/1", "path"},

@@ -229,6 +229,43 @@ def check_frames(bench, level):
             bench.fail(f"{name}: {question}\n gdb: {left}\nours: {right}")
 
 
+INFO = ["info line", "info symbol main", "info symbol &matrix[1]", "info symbol add", "info line add", "info line 44", "info line fibonacci",
+        "info line walk.c:58", "info line 46", "info source", "info frame", "info variables ^matrix$",
+        "info variables ^hits", "info variables ^zeros"]
+
+
+def info_words(question, text):
+    """An answer without what only one of both tells, or what differs between runs."""
+    lines = []
+    for line in masked(re.sub(r"0x[0-9a-f]{9,}", "ADDRESS", text)).splitlines():
+        line = re.sub(r"( in section \S+ of | in )\S*/", " in ", line) if question.startswith("info symbol") else line
+        line = re.sub(r'(^File |file is | of "|\()/\S*/', r"\1", line)
+        if question == "info frame" and not re.match(r"Stack| rip| called| source", line):
+            continue
+        if line and not re.match(r"Compilation dir|Producer|Compiled with|Does not incl|All variables|Non-debugging|ADDRESS  ", line):
+            lines.append(line)
+    return lines
+
+
+def check_info(bench, program, trace):
+    """What is where: symbols, lines, the frame, variables of files."""
+    line = next(n for n, text in enumerate(open(SOURCE), 1) if "return sum;" in text)
+    theirs = ["gdb", "-nx", "-batch", "-ex", "set width 0", "-ex", SIGNALS, "-ex", f"break {line}", "-ex", "run > /dev/null"]
+    ours = ["--batch", "-e", f"goto walk.c:{line}#1"]
+    for question in INFO:
+        theirs += ["-ex", "echo @@\\n", "-ex", question]
+        ours += ["-e", MARK, "-e", question]
+    gdb, run = bench.run(*theirs, program), bench.run(bench.wetdbg, "replay", trace, *ours)
+    expected, found = gdb.out.split("@@\n")[1:], run.out.split(MARKED)[1:]
+    if len(expected) != len(INFO) or len(found) != len(INFO):
+        bench.fail(f"not all was answered\n{gdb}\n{run}")
+        return
+    for question, left, right in zip(INFO, expected, found):
+        left, right = info_words(question, left), info_words(question, right)
+        if left != right or not left:
+            bench.fail(f"{question}\n gdb: {left}\nours: {right}")
+
+
 WORDS = """set $count = 0
 define twice
 print $arg0 * 2
@@ -293,6 +330,7 @@ def main():
     check_place(bench, trace)
     check_list(bench, program, trace)
     check_words(bench, program, trace)
+    check_info(bench, program, trace)
     check_optimized(bench)
     check_gone(bench)
     check_frames(bench, "-O2")

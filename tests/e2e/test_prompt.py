@@ -104,7 +104,7 @@ class Terminal(e2e.Prompt):
     def __init__(self, bench, trace, *arguments, **environment):
         environment = {"TERM": "xterm", "NO_COLOR": "1", "PAGER": "sed s/^/paged:/", **environment}
         super().__init__(bench, "replay", trace, "--no-init", *arguments, **environment)
-        self.answer(None)
+        self.opening = self.answer(None)
 
     def until(self, pattern):
         return clean(self.read_until(pattern) or "")
@@ -137,6 +137,7 @@ def long_command(bench, trace, name, before, line):
 
 def short_commands(bench, trace):
     session = Terminal(bench, trace)
+    bench.check("(you stand at the end: 'start' goes to main" in session.opening, f"the opening: {session.opening!r}")
     for name, (before, line, pattern) in SHORT.items():
         for text in ["goto end"] + before:
             session.answer(placed(text))
