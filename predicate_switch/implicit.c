@@ -32,6 +32,8 @@
 struct tried {
     wetdbg_time time;
     uint32_t way;
+    size_t uses; /* that it was asked about, the last time */
+    bool is_due; /* it is to be asked again: there are more now */
 };
 
 struct work {
@@ -158,6 +160,14 @@ static int find_candidate(struct work *work, const struct psw_asked *asked,
     return err;
 }
 
+static struct tried *find_tried(const struct work *work, const struct psw_asked *asked)
+{
+    for (size_t i = 0; i < work->tried_count; i++)
+        if (work->tried[i].time == asked->time && work->tried[i].way == asked->way)
+            return &work->tried[i];
+    return NULL;
+}
+
 /* Makes one switched run and asks it about all uses that the switch might concern. */
 static int try_switch(struct work *work, const struct psw_asked *asked)
 {
@@ -171,6 +181,7 @@ static int try_switch(struct work *work, const struct psw_asked *asked)
         err = psw_asked_uses(asked, &work->omissions, &work->uses);
     if (err || !is_there)
         return err;
+    find_tried(work, asked)->uses = work->uses.count;
     err = psw_prove(&work->proving, &candidate, &work->uses, &proof);
     result->tried += proof.is_tried;
     for (size_t i = 0; i < proof.count && !err; i++)
@@ -190,10 +201,24 @@ static int try_switch(struct work *work, const struct psw_asked *asked)
 
 static bool was_tried(const struct work *work, const struct psw_asked *asked)
 {
-    for (size_t i = 0; i < work->tried_count; i++)
-        if (work->tried[i].time == asked->time && work->tried[i].way == asked->way)
-            return true;
-    return false;
+    const struct tried *tried = find_tried(work, asked);
+
+    return tried && !tried->is_due;
+}
+
+/* Notes that it is tried now. */
+static int note_tried(struct work *work, const struct psw_asked *asked)
+{
+    struct tried *tried = find_tried(work, asked);
+
+    if (tried) {
+        tried->is_due = false;
+        return 0;
+    }
+    if (wd_grow(work->tried, work->tried_capacity, work->tried_count + 1))
+        return -ENOMEM;
+    work->tried[work->tried_count++] = (struct tried){.time = asked->time, .way = asked->way};
+    return 0;
 }
 
 static int by_time(const void *a, const void *b)
@@ -211,9 +236,8 @@ static int take_batch(struct work *work, size_t *at, struct psw_asked batch[BATC
         const struct psw_asked *asked = &work->list.items[*at];
         if (was_tried(work, asked))
             continue;
-        if (wd_grow(work->tried, work->tried_capacity, work->tried_count + 1))
+        if (note_tried(work, asked))
             return -ENOMEM;
-        work->tried[work->tried_count++] = (struct tried){asked->time, asked->way};
         batch[(*count)++] = *asked;
     }
     if (*count)
@@ -308,6 +332,26 @@ static int follow_all(struct work *work, bool *has_more)
     return err;
 }
 
+/* Has switches asked again that concern more uses now, as the slice has grown since; not those that
+ * are mere guesses. */
+static int ask_again(struct work *work, bool *has_more)
+{
+    int err = 0;
+
+    for (size_t i = 0; i < work->list.count && !err; i++) {
+        const struct psw_asked *asked = &work->list.items[i];
+        struct tried *tried = find_tried(work, asked);
+        if (!tried || !tried->uses || asked->kind > PSW_OMITS_NEAR)
+            continue;
+        err = psw_asked_uses(asked, &work->omissions, &work->uses);
+        if (err || work->uses.count <= tried->uses)
+            continue;
+        tried->is_due = true;
+        *has_more = true;
+    }
+    return err;
+}
+
 static int search(struct work *work)
 {
     bool goes_on = true, is_same = false;
@@ -325,6 +369,9 @@ static int search(struct work *work)
         if (!goes_on && is_cut) {
             work->each *= EACH_MORE;
             goes_on = is_same = true;
+        } else if (!err && !goes_on) {
+            err = ask_again(work, &goes_on);
+            is_same = goes_on;
         }
     }
     forget_round(work);

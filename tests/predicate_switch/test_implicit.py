@@ -25,7 +25,7 @@ class Guest:
         return f"{bench.build}/tests/predicate_switch/{self.name}" + (f"_{forced}" if forced else "")
 
 
-MEMORY = Guest("omits", {1: "RATE", 2: "LEVEL", 3: "TOTAL", 4: "DONE", 5: "SAME", 6: "EARLY"}, ["END"])
+MEMORY = Guest("omits", {1: "RATE", 2: "LEVEL", 3: "TOTAL", 4: "DONE", 5: "SAME", 6: "EARLY", 7: "AGAIN"}, ["END"])
 REGISTERS = Guest("omits_registers",
                   {1: "RATE", 2: "RETURNED", 3: "SCALE", 4: "SUM", 5: "SAME", 6: "PASSED", 7: "ENDED"})
 

@@ -9,9 +9,11 @@
 #ifndef FORCE
 #define FORCE 0
 #endif
-static char out[6];
+static char out[7];
 static int marks[20] = {8};
 static int rate = 3, total, other, level = 2, scale = 1, is_done, mark = 5;
+/* Far from each other, so that none is asked about because another one is. */
+static int base[64] = {5}, is_open[64], late[64] = {2};
 
 static void raise_level(int by)
 {
@@ -75,6 +77,16 @@ int main(int argc, char **argv)
         if (mode + turn > 39) /* EARLY */
 #endif
             marks[turn] = 9; /* only the first turn's would be used, long before the last one */
+#if FORCE == 7
+    if (mode <= 10) {
+#else
+    if (mode > 10) {          /* AGAIN */
+#endif
+        base[0] = 5; /* what it is anyway; that another one uses what follows is known later */
+        is_open[0] = 1;
+    }
+    if (is_open[0])
+        late[0] = 8;
     if (!is_done)
         end = scale * 3; /* END */
     out[0] = (char)('0' + rate);
@@ -83,6 +95,7 @@ int main(int argc, char **argv)
     out[3] = (char)('0' + end);
     out[4] = (char)('0' + mark);
     out[5] = (char)('0' + marks[0]);
+    out[6] = (char)('0' + base[0] + late[0] - 5);
     if (write(1, out, sizeof(out)) != sizeof(out))
         return 1;
     return 0;
