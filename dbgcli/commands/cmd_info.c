@@ -153,6 +153,36 @@ void cli_info_subjects_each(const char *typed, struct cli_completions *completio
         cli_completions_add(completions, typed, subjects[i].name);
 }
 
+/* What gdb is asked for and what is asked in another way here; of each what to use. */
+static const struct cli_other_word other_subjects[] = {
+    {"address", "'print &NAME' shows where it is"},
+    {"auxv", "'info program' tells of the run"},
+    {"checkpoints", "'bookmark' lists the times that have names"},
+    {"exceptions", "'catch throw' stops at them"},
+    {"inferiors", "'!wetdbg ps' lists the processes of a recording"},
+    {"macro", "macros are not looked up"},
+    {"proc", "'info program' tells of the run, 'info modules' what was mapped"},
+    {"record", "the whole run is recorded: 'info program' tells of it"},
+    {"scope", "'info locals' lists the variables of the frame, 'info args' its arguments"},
+    {"sources", "Tab behind 'list ' offers them; 'info lines FILE' lists the lines of one"},
+    {"stack", "'backtrace' shows the calls that led here"},
+    {"target", "'info program' tells of the run, 'info modules' of its code"},
+    {"types", "'ptype NAME' shows a type with its members"},
+    {"vtbl", "'print *OBJECT' shows it with its bases, 'info symbol ADDRESS' names a function"},
+    {"watchpoints", "'info breakpoints' lists them, too"},
+    {NULL, NULL},
+};
+
+static int explain(const char *name, int code)
+{
+    const struct cli_other_word *other = other_subjects;
+    while (other->word && (strlen(name) < 3 || strncmp(other->word, name, strlen(name)) != 0))
+        other++;
+    return other->word ? wetdbg_fail(-WETDBG_ERR_USAGE, "'info %s' is not there: %s", other->word,
+                                     other->instead)
+                       : code;
+}
+
 static int fail_ambiguous(const char *name)
 {
     char *list = cli_strdup("");
@@ -184,10 +214,13 @@ static int find_subject(const char *name, const struct cli_info_subject **found)
     struct cli_suggestion suggestion = {.wanted = name};
     for (size_t i = 0; i < SUBJECT_COUNT; i++)
         cli_suggestion_offer(&suggestion, subjects[i].name);
-    if (suggestion.best)
-        return wetdbg_fail(-WETDBG_ERR_USAGE, "info: nothing is called '%s'; did you mean '%s'?",
-                           name, suggestion.best);
-    return wetdbg_fail(-WETDBG_ERR_USAGE, "info: nothing is called '%s' (see 'help info')", name);
+    int err = explain(name, 0);
+    if (!err && suggestion.best)
+        err = wetdbg_fail(-WETDBG_ERR_USAGE, "info: nothing is called '%s'; did you mean '%s'?",
+                          name, suggestion.best);
+    return err ? err
+               : wetdbg_fail(-WETDBG_ERR_USAGE, "info: nothing is called '%s' (see 'help info')",
+                             name);
 }
 
 int cli_cmd_info(struct cli_repl *repl, const struct cli_args *args, const char *format)

@@ -54,6 +54,8 @@ int cli_cmd_set(struct cli_repl *repl, const struct cli_args *args, const char *
     (void)format;
     if (*text && cli_setting_find(text, &index, &behind))
         err = cli_setting_set(session, index, behind);
+    else if (*text && cli_setting_explain(text, 0))
+        err = -WETDBG_ERR_USAGE;
     else if (strchr(text, '=') || strchr(text, '+') || strchr(text, '-'))
         return evaluate(session, skip_variable(text));
     else if (*text)

@@ -154,6 +154,8 @@ int cli_cmd_show(struct cli_repl *repl, const struct cli_args *args, const char 
         return err;
     }
     err = cli_set_evaluate(repl->session->named, text, &made);
+    if (err == -WETDBG_ERR_NOT_FOUND)
+        err = cli_setting_explain(text, err);
     if (!err) {
         view.near = made.near;
         err = show(&view, &manner, &made, text);

@@ -121,6 +121,8 @@ const struct cli_command cli_commands[] = {
     {"source", cli_cmd_source, "run the commands of a file", &cli_cmd_source_syntax, NULL, false},
     {"shell", cli_cmd_shell, "run a command of the shell", &cli_cmd_shell_syntax, "!", false},
     {"echo", cli_cmd_echo, "print a text", &cli_cmd_echo_syntax, NULL, false},
+    {"printf", cli_cmd_printf, "print a text with values in it", &cli_cmd_printf_syntax, NULL,
+     false},
     {"apropos", cli_cmd_apropos, "find commands by what they are about", &cli_cmd_apropos_syntax,
      NULL, false},
     {"help", cli_cmd_help, "list the commands, or explain one", &cli_cmd_help_syntax, "h", false},

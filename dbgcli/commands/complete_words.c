@@ -132,6 +132,7 @@ static const struct {
     {"source", WORDS_PATHS, WORDS_NONE},
     {"shell", WORDS_PATHS, WORDS_PATHS},
     {"echo", WORDS_NONE, WORDS_NONE},
+    {"printf", WORDS_NONE, WORDS_EXPRESSION},
     {"apropos", WORDS_NONE, WORDS_NONE},
     {"help", WORDS_COMMANDS, WORDS_NONE},
 };

@@ -21,15 +21,54 @@ static const struct setting {
     const char *name;
     enum kind kind;
 } settings[] = {
-    {"pager", KIND_SWITCH},         {"listsize", KIND_COUNT},
-    {"print elements", KIND_COUNT}, {"print repeats", KIND_COUNT},
-    {"print pretty", KIND_SWITCH},  {"disassembly-flavor", KIND_FLAVOR},
-    {"pagination", KIND_SWITCH},    {"confirm", KIND_NOTHING},
-    {"width", KIND_NOTHING},        {"height", KIND_NOTHING},
-    {"verbose", KIND_NOTHING},      {"history save", KIND_NOTHING},
+    {"pager", KIND_SWITCH},
+    {"listsize", KIND_COUNT},
+    {"print elements", KIND_COUNT},
+    {"print repeats", KIND_COUNT},
+    {"print pretty", KIND_SWITCH},
+    {"disassembly-flavor", KIND_FLAVOR},
+    {"pagination", KIND_SWITCH},
+    {"confirm", KIND_NOTHING},
+    {"width", KIND_NOTHING},
+    {"height", KIND_NOTHING},
+    {"verbose", KIND_NOTHING},
+    {"history save", KIND_NOTHING},
+    {"history size", KIND_NOTHING},
+    {"history filename", KIND_NOTHING},
+    {"history expansion", KIND_NOTHING},
+    {"breakpoint pending", KIND_NOTHING},
+    {"can-use-hw-watchpoints", KIND_NOTHING},
+    {"debuginfod enabled", KIND_NOTHING},
+    {"auto-load safe-path", KIND_NOTHING},
+    {"disable-randomization", KIND_NOTHING},
+    {"startup-with-shell", KIND_NOTHING},
+    {"non-stop", KIND_NOTHING},
+    {"editing", KIND_NOTHING},
 };
 #define SETTING_COUNT (sizeof(settings) / sizeof(*settings))
 #define SHOWN_COUNT   6 /* those that `set` lists */
+
+/* What is set elsewhere, or stands as it was recorded. */
+static const struct cli_other_word others[] = {
+    {"args", "they are as they were recorded: 'info program' shows them"},
+    {"environment", "it is as it was recorded: 'slice forward env:NAME' tells what came of it"},
+    {"logging", "'!wetdbg replay TRACE --batch -e COMMAND > FILE' keeps answers"},
+    {"substitute-path", "sources are looked for where the debug information says"},
+    {"sysroot", "the trace holds the program and its libraries"},
+    {"version", "'!wetdbg --version' shows it"},
+    {NULL, NULL},
+};
+
+int cli_setting_explain(const char *text, int code)
+{
+    const struct cli_other_word *other = others;
+    size_t length = strcspn(text, " \t");
+    while (other->word && (length < 3 || strncmp(other->word, text, length) != 0))
+        other++;
+    return other->word ? wetdbg_fail(-WETDBG_ERR_USAGE, "'%s' is nothing to set or show here: %s",
+                                     other->word, other->instead)
+                       : code;
+}
 
 /* Length of the words of `name` that `text` begins with, each of which may be cut behind its first
  * letters; 0 if it does not. */

@@ -9,6 +9,7 @@
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/repl/repl.h"
+#include "dbgcli/repl/unescape.h"
 #include <wetdbg/errors.h>
 
 const struct cli_syntax cli_cmd_source_syntax = {
@@ -106,8 +107,7 @@ int cli_cmd_shell(struct cli_repl *repl, const struct cli_args *args, const char
 
 /* ---- echo ---- */
 
-/* The text that is meant, to be freed. */
-static char *unescaped(const char *text)
+char *cli_unescaped(const char *text)
 {
     static const char letters[] = "abefnrtv", codes[] = "\a\b\033\f\n\r\t\v";
     char *made = cli_malloc(strlen(text) + 1), *to = made;
@@ -125,7 +125,7 @@ static char *unescaped(const char *text)
 
 int cli_cmd_echo(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
-    char *text = unescaped(args->operand_count ? args->operands[0] : "");
+    char *text = cli_unescaped(args->operand_count ? args->operands[0] : "");
     (void)format;
     if (repl->out->json) {
         json_t *object = cli_json_object("wetdbg.echo/1");

@@ -283,6 +283,11 @@ static void lines_of_commands_get_a_name(void **state)
         {"document nobody", 1, "document: 'define' made no command 'nobody'\n"},
         {"source /nonexistent", 5, "cannot read '/nonexistent': No such file or directory\n"},
         {"echo a\\tb\\n", 0, "a\tb\n"},
+        {"printf \"%d\"", 2, "printf: a value is missing for the format\n"},
+        {"printf \"%n\", 1", 2, "printf: '%n' is no conversion that is there\n"},
+        {"printf \"x\", 1", 2, "printf: ', 1' has no place in the format\n"},
+        {"printf x", 2,
+         "printf: a format in quotes comes first; usage: printf \"FORMAT\"[, EXPRESSION]...\n"},
         {"apropos confidence", 0,
          "prune             what is left of a slice without what led to right output\n"},
         {"apropos (", 2, "apropos: '(': Unmatched ( or \\(\n"},
@@ -310,6 +315,18 @@ static void other_words_say_what_to_use(void **state)
         {"help tstart", 2,
          "'tstart' is no command here: everything is recorded: 'instances FILE:LINE' lists when a "
          "line ran, 'history VARIABLE' all its values\n"},
+        {"info proc", 2,
+         "'info proc' is not there: 'info program' tells of the run, 'info modules' what was "
+         "mapped\n"},
+        {"show version", 2,
+         "'version' is nothing to set or show here: '!wetdbg --version' shows it\n"},
+        {"set args a b=c", 2,
+         "'args' is nothing to set or show here: they are as they were recorded: 'info program' "
+         "shows "
+         "them\n"},
+        {"set breakpoint pending on", 0, ""},
+        {"show nothing", 1,
+         "no slice is called 'nothing'; 'let NAME = slice backward CRITERION' makes one\n"},
         {"bt apply", 2,
          "backtrace: 'apply' is no number of frames; usage: backtrace [--limit N] [--all] [full] "
          "[N|-N]\n"},

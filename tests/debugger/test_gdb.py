@@ -289,6 +289,8 @@ thread apply all -q print hits
 thread apply 1 -s -q print nobody
 thread 1
 print $count + $
+printf "all = %d %5u|%-4i|%#x %lo %c %s %s %.2f %g %%\\n", 1 + 1, hits, -3, 255, 8, 'x', text, &text[1], real, small
+printf "none = \\"%llx\\"\\n", (long)-1
 echo no\\tvalue = here\\n
 shell echo a value = of the shell
 """

@@ -67,6 +67,7 @@ SHORT = {
     "source": ([], "source /nonexistent", r"cannot read '/nonexistent'"),
     "shell": ([], "shell echo six$((3+4))", r"six7\n"),
     "echo": ([], "echo six\\tseven\\n", r"six\tseven\n|six +seven"),
+    "printf": ([], 'printf "%d\\n", 6*7', r"42\n"),
     "apropos": ([], "apropos confidence", r"prune "),
     "up": (["goto {file}:{turn}#6000000"], "up", r"#1 .* main "),
     "down": (["goto {file}:{turn}#6000000", "up"], "down", r"#0 .*work "),
