@@ -139,16 +139,19 @@ int cli_line_pcs(struct wetdbg_model *model, const char *text, uint64_t **pcs, s
     free(file);
     if (err)
         return err;
-    *pcs = cli_realloc(NULL, location_count + 1, sizeof(**pcs));
-    *count = 0;
+    uint64_t *list = cli_realloc(NULL, location_count + 1, sizeof(*list));
+    size_t used = 0;
     for (size_t i = 0; i < location_count; i++)
         if (locations[i].is_breakpoint)
-            (*pcs)[(*count)++] = locations[i].pc;
+            list[used++] = locations[i].pc;
     free(locations);
-    if (*count)
-        return 0;
-    free(*pcs);
-    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no code begins at %s", text);
+    if (!used) {
+        free(list);
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no code begins at %s", text);
+    }
+    *pcs = list;
+    *count = used;
+    return 0;
 }
 
 static void add_pc(uint64_t **pcs, size_t *count, uint64_t pc)
@@ -180,30 +183,32 @@ static int add_inlined(struct wetdbg_model *model, const char *name, uint64_t **
 /* The addresses where breakpoints on all functions of the name would be. */
 static int function_pcs(struct wetdbg_model *model, const char *name, uint64_t **pcs, size_t *count)
 {
-    struct wetdbg_function *functions;
-    size_t found = 0;
+    struct wetdbg_function *functions = NULL;
+    size_t found = 0, used = 0;
     int result = wetdbg_functions_named(model, name, &functions, &found);
     if (result && result != -WETDBG_ERR_NOT_FOUND)
         return result;
-    *pcs = cli_realloc(NULL, 1, sizeof(**pcs));
-    *count = 0;
+    uint64_t *list = cli_realloc(NULL, 1, sizeof(*list));
     for (size_t i = 0; i < found; i++) {
         uint64_t body = functions[i].start;
         if (functions[i].flags & WETDBG_FUNCTION_PLT)
             continue;
         if (wetdbg_function_body(model, functions[i].start, &body) != 0)
             body = functions[i].start;
-        add_pc(pcs, count, body);
+        add_pc(&list, &used, body);
     }
-    if (!result)
-        free(functions);
-    int err = add_inlined(model, name, pcs, count);
-    if (!err && result && !*count)
+    free(functions);
+    int err = add_inlined(model, name, &list, &used);
+    if (!err && result && !used)
         err = wetdbg_fail(result, "no function is called '%s'%s", name,
                           strchr(name, '.') ? "; a line is FILE:LINE" : "");
-    if (err)
-        free(*pcs);
-    return err;
+    if (err) {
+        free(list);
+        return err;
+    }
+    *pcs = list;
+    *count = used;
+    return 0;
 }
 
 bool cli_address_parse(struct wetdbg_model *model, const char *text, uint64_t *address)
