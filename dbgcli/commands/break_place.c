@@ -153,6 +153,7 @@ static int file_and_function_pcs(struct cli_session *session, const char *text, 
     *count = keep_of_file(session, file, *pcs, *count);
     if (!*count) {
         free(*pcs);
+        *pcs = NULL;
         result =
             wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no function of %s is called '%s'", file, colon + 1);
     }
@@ -183,6 +184,7 @@ int cli_break_location(struct cli_session *session, const char *text, uint64_t *
     int result = cli_breakpoint_pcs(session, text, pcs, count);
     if (!result && !*count) {
         free(*pcs);
+        *pcs = NULL;
         result = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "'%s' has no code of its own to stop at", text);
     }
     return result;

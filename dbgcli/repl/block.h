@@ -5,6 +5,8 @@
 
 #include "dbgcli/repl/repl.h"
 
+#define CLI_DEPTH_MAX 1024 /* as in gdb: what calls itself must end */
+
 /* A line that waits, what its errors begin with, or NULL, and how many lines in a row left others
  * to be run before that left it. */
 struct cli_waiting {

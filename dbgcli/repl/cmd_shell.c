@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/repl/block.h"
 #include "dbgcli/repl/repl.h"
 #include "dbgcli/repl/unescape.h"
 #include <wetdbg/errors.h>
@@ -62,6 +63,8 @@ int cli_cmd_source(struct cli_repl *repl, const struct cli_args *args, const cha
 {
     const char *path = args->operands[0];
     (void)format;
+    if (repl->depth >= CLI_DEPTH_MAX)
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s' calls itself without end", path);
     FILE *file = fopen(path, "re");
     if (!file)
         return wetdbg_fail_errno("cannot read '%s'", path);

@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/repl/block.h"
 #include "dbgcli/repl/words.h"
 #include <wetdbg/errors.h>
-
-#define DEPTH_MAX 1024 /* as in gdb: commands that call themselves must end */
 
 struct text {
     char **lines;
@@ -209,7 +208,7 @@ bool cli_user_command_run(struct cli_repl *repl, const char *name, const char *o
     struct cli_words words;
     if (!command)
         return false;
-    *err = repl->depth < DEPTH_MAX
+    *err = repl->depth < CLI_DEPTH_MAX
                ? 0
                : wetdbg_fail(-WETDBG_ERR_USAGE, "'%s' calls itself without end", name);
     if (*err)

@@ -964,6 +964,7 @@ static void what_cannot_stop_is_refused(void **state)
         {"disable 3-1", 2, "'3-1' is no number of a breakpoint\n"},
         {"commands", 1, "there are no breakpoints yet\n"},
         {"continue nosuch", 1, "no function is called 'nosuch'\n"},
+        {"continue nofile.c:main", 1, "no function of nofile.c is called 'main'\n"},
         {"advance nosuch", 1, "no function is called 'nosuch'\n"},
         {"break nosuch", 1, "no function is called 'nosuch'\n"},
         {"continue 2", 1, "no breakpoint stopped here that could be passed 2 times\n"},
