@@ -520,6 +520,13 @@ static bool is_next_record(struct agt *agt, const struct evq_entry *entry)
            bytes == (uint64_t)entry->code;
 }
 
+/* Behind the record of the entry that was filled in. */
+static void buffered_tell(struct agt *agt)
+{
+    sys_copy(log_add(agt, 3, sizeof(the_buffered_call)) + 1, &the_buffered_call,
+             sizeof(the_buffered_call));
+}
+
 static void buffered_enter(struct agt *agt, const struct evq_entry *entry)
 {
     struct agt_ctx *ctx = agt->ctx;
@@ -533,8 +540,15 @@ static void buffered_enter(struct agt *agt, const struct evq_entry *entry)
     call_enter(ctx);
     entry_take(agt, entry);
     if (is_open)
-        sys_copy(log_add(agt, 3, sizeof(the_buffered_call)) + 1, &the_buffered_call,
-                 sizeof(the_buffered_call));
+        buffered_tell(agt);
+}
+
+static void buffered_trap(struct agt *agt, const struct evq_entry *entry)
+{
+    regs_store(agt->ctx, &the_buffered_call);
+    evq_fill_trap((struct evq_entry *)entry, &the_buffered_call);
+    entry_take(agt, entry);
+    buffered_tell(agt);
 }
 
 /* Applies everything that needs no running, and makes the next runner's registers current. */
@@ -604,7 +618,11 @@ static void on_syscall(struct agt *agt)
 /* rdtsc and, where the recording has it as event, cpuid. */
 static void on_trap(struct agt *agt, uint32_t seen)
 {
-    entry_take(agt, entry_expect(agt, EVQ_TRAP, seen));
+    const struct evq_entry *entry = entry_expect(agt, EVQ_TRAP, seen);
+    if (evq_is_open(entry))
+        buffered_trap(agt, entry);
+    else
+        entry_take(agt, entry);
 }
 
 /* Older files do not say whether cpuid is recorded. */

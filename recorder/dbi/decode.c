@@ -385,12 +385,10 @@ int dbi_insn_decode(struct dbi_insn *insn, uint64_t pc, const uint8_t *bytes, si
         insn->target = pc + insn->is.length + (uint64_t)insn->whole->operands[0].imm.value.s;
     if (insn->is.terminal == DBI_NEXT && is_beyond_us(insn))
         insn->is.terminal = DBI_UNSUPPORTED;
-    if (insn->is.terminal == DBI_SYSCALL) {
-        insn->is.flags_read = 0;
-        insn->is.flags_killed = DBI_FLAGS_ALL;
-    } else if (insn->is.terminal == DBI_TRAP || insn->is.terminal == DBI_ILLEGAL) {
+    bool shows_flags = insn->is.terminal == DBI_SYSCALL || /* in r11 */
+                       insn->is.terminal == DBI_TRAP || insn->is.terminal == DBI_ILLEGAL;
+    if (shows_flags)
         insn->is.flags_read = DBI_FLAGS_ALL;
-    }
     return 0;
 }
 

@@ -7,7 +7,8 @@
  * result, and what was written behind the record. So a call's entries (EVQ_SYSCALL_ENTER and
  * EVQ_SYSCALL_EXIT with EVQ_FLAG_BUFFERED) have results, but no registers: nobody has seen them.
  * Such entries are *open*, and whoever comes to the call *fills* them in, the agent its own copy
- * and the supervisor the one that is kept. A filled entry says as much as any other, and is
+ * and the supervisor the one that is kept. So it is with an rdtsc that the library executes in the
+ * place of one of the program's (EVQ_TRAP). A filled entry says as much as any other, and is
  * compared as any other when the interval is run again.
  *
  * Freestanding, as the agent is.
@@ -60,6 +61,10 @@ static inline bool evq_is_own_call(const struct evq_entry *entry)
 
 #define EVQ_MASK_CALL (EVQ_MASK_GENERAL | EVQ_BIT(EVQ_EFLAGS) | EVQ_BIT(EVQ_ORIG_RAX))
 
+/* rax and rdx are written by all instructions that trap. */
+#define EVQ_MASK_TRAP                                                                              \
+    ((EVQ_MASK_GENERAL | EVQ_BIT(EVQ_EFLAGS)) & ~(EVQ_BIT(EVQ_RAX) | EVQ_BIT(EVQ_RDX)))
+
 /* What a task's registers are where rr stops it at the entry of a system call. `here`: at the
  * instruction, rip behind it. */
 static inline void evq_regs_enter(struct evq_regs *regs, const struct evq_regs *here)
@@ -78,7 +83,7 @@ static inline bool evq_is_open(const struct evq_entry *entry)
     const struct evq_regs *loads = evq_entry_loads(entry);
     if (!(entry->flags & EVQ_FLAG_BUFFERED))
         return false;
-    if (entry->kind == EVQ_SYSCALL_ENTER)
+    if (entry->kind == EVQ_SYSCALL_ENTER || entry->kind == EVQ_TRAP)
         return !(entry->compare_mask & EVQ_BIT(EVQ_RIP));
     return entry->kind == EVQ_SYSCALL_EXIT && loads && !loads->r[EVQ_RIP];
 }
@@ -88,6 +93,17 @@ static inline void evq_fill_enter(struct evq_entry *entry, const struct evq_regs
 {
     evq_regs_enter((struct evq_regs *)evq_entry_regs(entry), here);
     entry->compare_mask = EVQ_MASK_CALL;
+}
+
+/* Fills an open EVQ_TRAP: what rdtsc gave is there already. */
+static inline void evq_fill_trap(struct evq_entry *entry, const struct evq_regs *here)
+{
+    struct evq_regs *loads = (struct evq_regs *)evq_entry_loads(entry);
+    uint64_t low = loads->r[EVQ_RAX], high = loads->r[EVQ_RDX];
+    *(struct evq_regs *)evq_entry_regs(entry) = *loads = *here;
+    loads->r[EVQ_RAX] = low;
+    loads->r[EVQ_RDX] = high;
+    entry->compare_mask = EVQ_MASK_TRAP;
 }
 
 /* madvise that loses contents: which, the registers say. */

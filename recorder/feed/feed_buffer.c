@@ -52,6 +52,8 @@ enum {
     FDS_OF_5_6 = 1024, /* descriptors that the library of rr 5.6 keeps in mind; later ones: more */
     IOVEC_BYTES = 16,
     MSGHDR_BYTES = 56,
+    RDTSC_BYTES = 2, /* of the instruction */
+    TSC_BYTES = 8,
     COMM_BYTES = 16,
 };
 
@@ -173,9 +175,9 @@ static int begin_open(struct feed_conv *conv, const struct feed_task *task, unsi
     struct evq_entry head = feed_head(conv, task, kind);
     head.flags |= EVQ_FLAG_BUFFERED;
     head.number = number;
-    if (kind != EVQ_SYSCALL_ENTER)
+    if (kind == EVQ_SYSCALL_EXIT)
         return feed_entry_begin(&conv->build, &head, NULL);
-    if (record) {
+    if (record && kind == EVQ_SYSCALL_ENTER) {
         none.r[EVQ_ORIG_RAX] = (uint64_t)record->number;
         head.compare_mask = EVQ_BIT(EVQ_ORIG_RAX);
         head.address = task->buffer;
@@ -241,6 +243,24 @@ static int capture(struct feed_conv *conv, const struct record *record)
     }
 }
 
+static bool is_rdtsc(const struct feed_conv *conv, const struct record *record)
+{
+    return record->number == conv->feed->header->rrcall_base + RRCALL_RDTSC;
+}
+
+/* The library executed rdtsc in the place of one of the program's. */
+static int add_rdtsc(struct feed_conv *conv, const struct feed_task *task,
+                     const struct record *record)
+{
+    struct rrt_regs regs = {0};
+    uint32_t tsc[2];
+    memcpy(tsc, record->data, sizeof(tsc));
+    regs.rax = tsc[0];
+    regs.rdx = tsc[1];
+    int err = begin_open(conv, task, EVQ_TRAP, 0, record);
+    return err ? err : feed_op_regs(conv, &regs);
+}
+
 static int add_record(struct feed_conv *conv, const struct feed_task *task,
                       const struct record *record, const struct rrt_protect *protect)
 {
@@ -295,9 +315,9 @@ static int check_record(const struct feed_conv *conv, const struct record *recor
         return feed_refuse(conv->frame,
                            "what a program read lies in a copy of the file (cloned_data), which is "
                            "not supported; record with wetdbg record, or rr record -n");
-    if (record->number == conv->feed->header->rrcall_base + RRCALL_RDTSC)
-        return feed_refuse(conv->frame, "rr put other code in the place of rdtsc, which is not "
-                                        "supported; record with wetdbg record, or rr record -n");
+    if (is_rdtsc(conv, record) && record->data_bytes != TSC_BYTES)
+        return feed_corrupt(conv->frame, "a buffered rdtsc has %llu bytes",
+                            (unsigned long long)record->data_bytes);
     return 0;
 }
 
@@ -315,6 +335,10 @@ static int add_records(struct feed_conv *conv, const struct feed_task *task, con
             err = check_record(conv, &record);
         if (err)
             return err;
+        if (is_rdtsc(conv, &record)) {
+            err = add_rdtsc(conv, task, &record);
+            continue;
+        }
         if (record.number == SYS_mprotect && protects == frame->protect_count)
             return feed_corrupt(frame, "more buffered calls of mprotect than it is said what they "
                                        "did");
@@ -472,4 +496,24 @@ int feed_convert_patch_after(struct feed_conv *conv, struct feed_task *task)
     if (!err)
         err = feed_op_all_maps(conv);
     return err ? err : feed_op_all_writes(conv);
+}
+
+/* rr put the jump in the place of an rdtsc, at which the task stands. */
+int feed_convert_patch_trap(struct feed_conv *conv, struct feed_task *task)
+{
+    struct evq_entry head = feed_head(conv, task, EVQ_TRAP);
+    struct evq_regs behind;
+    task->stop = FEED_STOP_AT_TRAP;
+    if (!conv->space)
+        return 0;
+    memcpy(&behind, &conv->frame->regs, sizeof(behind));
+    behind.r[EVQ_RIP] += RDTSC_BYTES;
+    head.compare_mask = EVQ_MASK_TRAP;
+    feed_place_ticks(conv, task, &head);
+    int err = conv->is_target ? feed_entry_begin(&conv->build, &head, &behind) : 0;
+    if (!err)
+        err = feed_op_all_maps(conv);
+    if (!err)
+        err = feed_op_all_writes(conv);
+    return err ? err : feed_op_regs(conv, &conv->frame->regs);
 }

@@ -49,16 +49,11 @@ static int add_child(struct feed_conv *conv, const struct rrt_task_event *event,
     return 0;
 }
 
-static bool is_in_stub(const struct rrt_regs *regs)
-{
-    return regs->rip >= FEED_RECORDER_PAGE && regs->rip < FEED_RECORDER_LOCALS;
-}
-
 static int convert_shared_clone(struct feed_conv *conv, const struct rrt_task_event *event)
 {
     struct feed_task *child;
     struct rrt_regs regs = child_regs(&conv->frame->regs, event);
-    if (conv->is_target && conv->feed->is_buffered && is_in_stub(&conv->frame->regs))
+    if (conv->is_target && conv->feed->is_buffered && feed_place_is_in_stub(&conv->frame->regs))
         return feed_refuse(conv->frame,
                            "rr's library made a thread, or a process that shares its memory, for "
                            "the program, which is not supported; record with wetdbg record, or rr "

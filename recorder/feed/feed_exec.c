@@ -60,8 +60,8 @@ static int fill_new_space(struct feed_conv *conv, struct feed_task *task)
         err = feed_op_clear(conv);
     if (!err)
         err = feed_op_all_maps(conv);
-    for (size_t i = 0; i < frame->write_count && !err; i++)
-        err = feed_op_write(conv, &frame->writes[i]);
+    if (!err) /* in other spaces rr's library notes descriptors that were closed */
+        err = feed_op_all_writes(conv);
     if (!err)
         err = feed_buffer_program_began(conv, task);
     if (!err)

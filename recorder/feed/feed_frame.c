@@ -11,11 +11,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "recorder/event/buffered.h"
 #include "recorder/feed/feed_priv.h"
 #include <wetdbg/errors.h>
-
-#define MASK_TRAP                                                                                  \
-    ((EVQ_MASK_GENERAL | EVQ_BIT(EVQ_EFLAGS)) & ~(EVQ_BIT(EVQ_RAX) | EVQ_BIT(EVQ_RDX)))
 
 struct evq_entry feed_head(const struct feed_conv *conv, const struct feed_task *task,
                            unsigned kind)
@@ -84,7 +82,7 @@ int feed_end_replay(struct feed_conv *conv)
 static int convert_trap(struct feed_conv *conv, struct feed_task *task)
 {
     struct evq_entry head = feed_head(conv, task, EVQ_TRAP);
-    head.compare_mask = MASK_TRAP;
+    head.compare_mask = EVQ_MASK_TRAP;
     task->stop = FEED_STOP_AT_TRAP;
     if (!conv->is_target)
         return 0;
@@ -144,7 +142,6 @@ static int refuse_event(const struct feed_conv *conv)
         return 0;
     switch (conv->frame->event) {
     case RRT_EVENT_PATCH_VSYSCALL:
-    case RRT_EVENT_PATCH_TRAPPING_INSTRUCTION:
         return feed_refuse(conv->frame,
                            "rr put other code in an instruction's place, in a way that is not "
                            "supported; record with wetdbg record, or rr record -n");
@@ -163,6 +160,7 @@ static bool needs_regs(enum rrt_event event)
     case RRT_EVENT_INSTRUCTION_TRAP:
     case RRT_EVENT_SCHED:
     case RRT_EVENT_PATCH_SYSCALL:
+    case RRT_EVENT_PATCH_TRAPPING_INSTRUCTION:
         return true;
     default:
         return false;
@@ -218,6 +216,8 @@ static int convert_event(struct feed_conv *conv, struct feed_task *task)
         return feed_convert_patch(conv, task);
     case RRT_EVENT_PATCH_AFTER_SYSCALL:
         return feed_convert_patch_after(conv, task);
+    case RRT_EVENT_PATCH_TRAPPING_INSTRUCTION:
+        return feed_convert_patch_trap(conv, task);
     default:
         return refuse_event(conv);
     }
@@ -326,7 +326,7 @@ int feed_frame_convert(struct rep_feed *feed, const struct rrt_frame *frame, str
     }
     if (was_target || conv.is_target)
         note_frame(feed, frame);
-    else if (!err && feed->target)
+    if (!err && !conv.is_target && feed->target) /* also of an exec by a child of vfork */
         err = convert_foreign_writes(&conv);
     if (!err && feed->is_scanning && feed->shares_changed)
         err = feed_share_check(feed, frame);

@@ -409,6 +409,31 @@ int feed_op_regs(struct feed_conv *conv, const struct rrt_regs *regs)
     return append(conv, &op, regs, sizeof(*regs));
 }
 
+/* Whether rr writes there by itself, so that a replay has other contents. */
+static bool is_recorders(const struct rep_feed *feed, uint64_t address)
+{
+    for (size_t i = 0; i < feed->task_count; i++) {
+        const struct feed_task *task = &feed->tasks[i];
+        bool is_near = address + TCK_STACK_LINE > task->buffer && address < task->buffer_end;
+        if (task->space == feed->target && task->buffer && is_near)
+            return true;
+    }
+    return false;
+}
+
+/* Drops the targets that are of no use, which are an address and a hash each; how many stay. */
+static uint32_t targets_choose(const struct rep_feed *feed, uint64_t *targets, uint32_t count)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_recorders(feed, targets[2ul * i]))
+            continue;
+        memmove(targets + 2ul * kept, targets + 2ul * i, 2 * sizeof(*targets));
+        kept++;
+    }
+    return kept;
+}
+
 int feed_op_place(struct feed_conv *conv, const struct evq_place *place, uint64_t lines_at)
 {
     struct {
@@ -419,9 +444,14 @@ int feed_op_place(struct feed_conv *conv, const struct evq_place *place, uint64_
     uint32_t count = 0;
     int err = 0;
     if (place->flags & EVQ_PLACE_LINES && conv->build.out) {
-        count = tck_line_count(place->stack_bytes, place->data_bytes, place->heap_bytes) +
-                2 * (uint32_t)place->targets;
+        uint32_t lines = tck_line_count(place->stack_bytes, place->data_bytes, place->heap_bytes);
+        count = lines + 2 * (uint32_t)place->targets;
         err = feed_digests_lines(conv->feed->digests, lines_at, count, payload.lines);
+        if (!err) {
+            payload.place.targets =
+                targets_choose(conv->feed, payload.lines + lines, (uint32_t)place->targets);
+            count = lines + 2 * (uint32_t)payload.place.targets;
+        }
     }
     return err ? err
                : append(conv, &op, &payload, sizeof(*place) + count * sizeof(payload.lines[0]));

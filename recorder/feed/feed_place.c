@@ -42,6 +42,8 @@ void feed_place_note(struct feed_task *task, const struct rrt_frame *frame)
 {
     if (frame->event != RRT_EVENT_SCHED)
         task->seconds = frame->monotonic_seconds;
+    if (frame->event != RRT_EVENT_SCHED && frame->event != RRT_EVENT_SYSCALLBUF_RESET)
+        task->waits_at_stub = false;
     task->ticks = (uint64_t)frame->ticks;
     if (frame->has_regs)
         task->regs = frame->regs;
@@ -58,9 +60,16 @@ bool feed_place_is_equal(const struct rrt_regs *left, const struct rrt_regs *rig
     return !((a.r[EVQ_EFLAGS] ^ b.r[EVQ_EFLAGS]) & EVQ_EFLAGS_COMPARED);
 }
 
+bool feed_place_is_in_stub(const struct rrt_regs *regs)
+{
+    return regs->rip >= FEED_RECORDER_PAGE && regs->rip < FEED_RECORDER_LOCALS;
+}
+
+/* A call of rr's library, if it had been made, would have left an event, or a record, since. */
 static bool is_here(const struct rrt_frame *frame, const struct feed_task *task)
 {
-    return task->stop > FEED_STOP_IN_CALL && feed_place_is_equal(&frame->regs, &task->regs);
+    return (task->stop > FEED_STOP_IN_CALL || task->waits_at_stub) &&
+           feed_place_is_equal(&frame->regs, &task->regs);
 }
 
 static uint64_t search_limit(const struct rrt_frame *frame, const struct feed_task *task)
@@ -182,6 +191,7 @@ int feed_convert_sched(struct feed_conv *conv, struct feed_task *task)
     if (!err && has_moved(conv, task)) {
         hold(conv, task);
         task->stop = FEED_STOP_RUNNING;
+        task->waits_at_stub = false;
     }
     return err;
 }
@@ -196,6 +206,7 @@ int feed_place_release(struct feed_conv *conv)
     if (!task || task->slot < 0)
         return 0;
     task->seconds = held.seconds;
+    task->waits_at_stub = feed_place_is_in_stub(&held.regs);
     struct evq_entry head = {.kind = EVQ_PLACE,
                              .task = (uint32_t)task->slot,
                              .frame = held.time,

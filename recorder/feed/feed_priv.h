@@ -82,6 +82,7 @@ struct feed_task {
     uint64_t scratch_start, scratch_end;
     uint64_t buffer, buffer_end; /* of system calls (feed_buffer.c); 0: none */
     bool is_flushed;             /* its records have been given, and it has not been emptied */
+    bool waits_at_stub;          /* to make a call of rr's library, as the last switch found it */
     bool is_parked;              /* its contents of the thread-locals page are aside */
     bool has_aborted;            /* its last frame gave up a call that had begun in the buffer */
     bool is_traced;              /* by another recorded process */
@@ -289,6 +290,7 @@ int feed_convert_reset(struct feed_conv *conv, struct feed_task *task);
 int feed_convert_abort(struct feed_conv *conv, struct feed_task *task);
 int feed_convert_patch(struct feed_conv *conv, struct feed_task *task);
 int feed_convert_patch_after(struct feed_conv *conv, struct feed_task *task);
+int feed_convert_patch_trap(struct feed_conv *conv, struct feed_task *task);
 
 /* feed_signal */
 int feed_convert_signal(struct feed_conv *conv, struct feed_task *task);
@@ -302,6 +304,7 @@ int feed_sigframe_check(const struct feed_conv *conv, const struct feed_task *ta
 void feed_place_ticks(const struct feed_conv *conv, const struct feed_task *task,
                       struct evq_entry *head);
 /* Whether two register files are the same in all registers that replay compares. */
+bool feed_place_is_in_stub(const struct rrt_regs *regs); /* rr's page of syscall instructions */
 bool feed_place_is_equal(const struct rrt_regs *left, const struct rrt_regs *right);
 /* Where the frame's task was when the frame struck. */
 struct evq_place feed_place_find(const struct feed_conv *conv, const struct feed_task *task);

@@ -314,10 +314,13 @@ static int buffered_take(struct rep_engine *engine, struct evq_entry *entry,
 {
     if (!entry || record->seq != engine->seq + 1 ||
         record->bytes != sizeof(*record) + sizeof(engine->buffered_call) ||
-        entry->kind != EVQ_SYSCALL_ENTER || !evq_is_open(entry))
+        entry->kind == EVQ_SYSCALL_EXIT || !evq_is_open(entry))
         return rep_damaged("log");
     memcpy(&engine->buffered_call, record + 1, sizeof(engine->buffered_call));
-    evq_fill_enter(entry, &engine->buffered_call);
+    if (entry->kind == EVQ_TRAP)
+        evq_fill_trap(entry, &engine->buffered_call);
+    else
+        evq_fill_enter(entry, &engine->buffered_call);
     return 0;
 }
 

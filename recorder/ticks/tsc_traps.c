@@ -181,14 +181,16 @@ static void look_through(pid_t tid, int memory, uint64_t start, uint64_t end)
     free(code);
 }
 
-/* A line of /proc/PID/maps: private code, not the kernel's own. */
+/* A line of /proc/PID/maps: private code, not the kernel's own. Nor that of rr's library, which
+ * lets rdtsc through where it executes one. */
 static bool read_line(const char *line, uint64_t *start, uint64_t *end)
 {
     char rights[8], name[8] = "";
 
     if (sscanf(line, "%lx-%lx %7s %*s %*s %*s %7s", start, end, rights, name) < 3)
         return false;
-    return rights[0] == 'r' && rights[2] == 'x' && rights[3] == 'p' && strncmp(name, "[v", 2) != 0;
+    return rights[0] == 'r' && rights[2] == 'x' && rights[3] == 'p' &&
+           strncmp(name, "[v", 2) != 0 && !strstr(line, "/librrpreload");
 }
 
 /* Of what a task has mapped what overlaps [from, to). */

@@ -210,6 +210,42 @@ static void patch_behind_a_call_changes_code_only(void **state)
     assert_string_equal(stage_text(stage), "OPS: WRITE");
 }
 
+static void patched_rdtsc_is_met_once_more(void **state)
+{
+    struct stage *stage = *state;
+    has_buffer(stage);
+    struct rrt_frame frame = stage_frame(stage, LEADER, RRT_EVENT_PATCH_TRAPPING_INSTRUCTION);
+    assert_int_equal(stage_take(stage, &frame), 0);
+    assert_string_equal(stage_text(stage), "TRAP: REGS");
+    const struct evq_entry *entry = stage_entry(stage, 0);
+    assert_int_equal(evq_entry_regs(entry)->r[EVQ_RIP], frame.regs.rip + 2);
+    assert_int_equal(evq_entry_loads(entry)->r[EVQ_RIP], frame.regs.rip);
+    assert_false(evq_is_open(entry));
+}
+
+static void buffered_rdtsc_is_filled(void **state)
+{
+    const struct evq_regs here = {.r = {[EVQ_RAX] = 1, [EVQ_RDX] = 2, [EVQ_RIP] = 3}};
+    struct stage *stage = *state;
+    has_buffer(stage);
+    buffer_begin();
+    buffer_add(1012, 5, 8);
+    assert_int_equal(flush_all(stage), 0);
+    assert_string_equal(stage_text(stage), "TRAP: REGS");
+    struct evq_entry *entry = (struct evq_entry *)stage_entry(stage, 0);
+    assert_true(evq_is_open(entry));
+    evq_fill_trap(entry, &here);
+    assert_false(evq_is_open(entry));
+    assert_memory_equal(evq_entry_regs(entry), &here, sizeof(here));
+    assert_int_equal(evq_entry_loads(entry)->r[EVQ_RAX], 0x64646464);
+    assert_int_equal(evq_entry_loads(entry)->r[EVQ_RDX], 0x64646464);
+    assert_int_equal(evq_entry_loads(entry)->r[EVQ_RIP], 3);
+    stage->feed.tasks[0].is_flushed = false;
+    buffer_begin();
+    buffer_add(1012, 5, 7);
+    assert_int_equal(flush_all(stage), -WETDBG_ERR_CORRUPT);
+}
+
 /* ---------------------------------------------------------------- threads */
 
 enum { THREAD = 101 };
@@ -363,12 +399,7 @@ static void what_is_not_in_the_buffer_is_refused(void **state)
     has_buffer(stage);
     buffer_add(SYS_read, 4096, 0);
     stage_assert_refused(flush_all(stage), "cloned_data");
-    stage->feed.tasks[0].is_flushed = false;
-    buffer_begin();
-    buffer_add(1012, 5, 8);
-    stage_assert_refused(flush_all(stage), "rdtsc");
     stage_assert_refused(take(stage, RRT_EVENT_PATCH_VSYSCALL), "instruction's place");
-    stage_assert_refused(take(stage, RRT_EVENT_PATCH_TRAPPING_INSTRUCTION), "instruction's place");
     struct rrt_frame frame = stage_call(stage, LEADER, RRT_SYSCALL_ENTERING, 1005);
     stage_assert_refused(stage_take(stage, &frame), "own call 1005");
 }
@@ -408,6 +439,8 @@ int main(void)
         TEST(library_is_asked_to_say_when_it_is_left),
         TEST(patched_call_goes_on_where_it_stands),
         TEST(patch_behind_a_call_changes_code_only),
+        TEST(patched_rdtsc_is_met_once_more),
+        TEST(buffered_rdtsc_is_filled),
         TEST(threads_have_pages_of_their_own),
         TEST(pages_of_threads_go_with_them),
         TEST(thread_that_ends_has_no_buffer_to_empty),

@@ -172,6 +172,31 @@ static void vfork_child_that_execs_leaves(void **state)
     assert_int_equal(stage->out.size_bytes, 0); /* not ours any more */
 }
 
+/* As rr's library notes in all spaces that a descriptor is closed. */
+static void exec_of_a_child_may_write_to_its_parent(void **state)
+{
+    static const struct {
+        int flags;
+        const char *says;
+    } children[] = {{VFORK, "OPS: UNMAP; TASK_EXIT; OPS: WRITE"}, {SIGCHLD, "OPS: WRITE"}};
+    struct stage *stage = *state;
+    for (int i = 0; i < 2; i++) {
+        int child = 101 + i;
+        const struct rrt_mmap map = {.start = CODE, .end = CODE + PAGE, .prot = 5, .name = ""};
+        const struct rrt_write writes[] = {
+            {.tid = LEADER, .addr = HEAP, .size_bytes = 1, .bytes = (uint8_t *)"x", 1},
+            {.tid = child, .addr = CODE, .size_bytes = 1, .bytes = (uint8_t *)"y", 1}};
+        assert_int_equal(stage_clone(stage, LEADER, child, children[i].flags), 0);
+        struct rrt_frame frame = stage_call(stage, child, RRT_SYSCALL_EXITING, SYS_execve);
+        frame.mmaps = &map;
+        frame.writes = writes;
+        frame.mmap_count = 1;
+        frame.write_count = 2;
+        assert_int_equal(stage_take(stage, &frame), 0);
+        assert_string_equal(stage_text(stage), children[i].says);
+    }
+}
+
 static void fork_of_another_process_changes_nothing_here(void **state)
 {
     struct stage *stage = *state;
@@ -273,6 +298,7 @@ int main(void)
         TEST(exec_by_another_thread_takes_the_leaders_number),
         TEST(vfork_children_use_a_slot_in_turn),
         TEST(vfork_child_that_execs_leaves),
+        TEST(exec_of_a_child_may_write_to_its_parent),
         TEST(fork_of_another_process_changes_nothing_here),
         cmocka_unit_test(followed_fork_goes_on_as_the_child),
         TEST(last_exit_is_the_end),

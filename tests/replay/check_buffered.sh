@@ -9,12 +9,12 @@ record_both_ways
 
 # There are events of all kinds that only buffering has.
 "$wetdbg" dump --events "$work/buffered" >"$work/events"
-for event in PATCH_SYSCALL SYSCALLBUF_FLUSH SYSCALLBUF_RESET SYSCALLBUF_ABORT_COMMIT 'number=1002'; do
+for event in PATCH_SYSCALL PATCH_TRAPPING_INSTRUCTION SYSCALLBUF_FLUSH SYSCALLBUF_RESET SYSCALLBUF_ABORT_COMMIT 'number=1002'; do
     grep -q "$event" "$work/events" || complain "no $event was recorded"
 done
 "$wetdbg" dump --events "$work/plain" | grep -q SYSCALLBUF && complain "buffered without being asked"
 
-compare_slices buffered output:4 output:10 output:14 output:20 output:24 exit 'exit --data' 'exit --thin'
+compare_slices buffered output:4 output:10 output:14 output:20 output:24 output:32 exit 'exit --data' 'exit --thin'
 
 # The child, which was forked within rr's library, and programs of the system.
 child=$("$wetdbg" dump --tasks "$work/buffered" | sed -n 's/.*tid=\([0-9]*\) what=clone.*/\1/p' | tail -1)
