@@ -76,7 +76,8 @@ void dlt_plan_fini(struct dlt_plan *plan);
 void dlt_plan_of_ended(struct dlt_plan *plan, const struct wetdbg_dd_options *options,
                        const struct dlt_ended_run *ended);
 
-/* All of a regular file, up to DLT_INPUT_BYTES_MAX, or nothing, of /dev/null; `bytes->data` is for the caller to free. */
+/* All of a regular file, up to DLT_INPUT_BYTES_MAX, or nothing, of /dev/null; `bytes->data` is for
+ * the caller to free. */
 int dlt_file_read(const char *path, struct wetdbg_dd_bytes *bytes);
 
 #endif

@@ -71,8 +71,8 @@ static size_t name_length(const char *expression)
     return is_assignment ? name : strlen(expression);
 }
 
-/* What a value is shown as: whoever typed the expression sees it in the line above and wants to know
- * the number, as in gdb; in an answer to a script's line it has to be named. */
+/* What a value is shown as: whoever typed the expression sees it in the line above and wants to
+ * know the number, as in gdb; in an answer to a script's line it has to be named. */
 static void print_title(struct cli_repl *repl, const char *expression, size_t number)
 {
     if (repl->is_typed) {

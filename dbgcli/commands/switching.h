@@ -83,8 +83,8 @@ int cli_switching_check(const struct cli_args *args, bool is_test);
  * -WETDBG_ERR_USAGE, explained. */
 int cli_budget_parse(const struct cli_args *args, uint64_t *trials, double *seconds);
 
-/* Reads a file with the right output (/dev/null: there is none); *bytes is to be freed, also after an error, and 0 before.
- * -WETDBG_ERR_USAGE for what is no file of a reasonable size, -errno. */
+/* Reads a file with the right output (/dev/null: there is none); *bytes is to be freed, also after
+ * an error, and 0 before. -WETDBG_ERR_USAGE for what is no file of a reasonable size, -errno. */
 int cli_expected_read(const char *path, uint8_t **bytes, size_t *count);
 
 /* Searches in the session's run, whose file is `wet_path`, and prints what was found; in JSON an

@@ -22,7 +22,8 @@ enum cli_failure_kind {
     CLI_FAILURE_ANY,     /* a command says that something is wrong, and not what */
 };
 
-/* "given", "compared", "crash", "report", "hang", "output", "message", "missing", "exit", "test", "any" */
+/* "given", "compared", "crash", "report", "hang", "output", "message", "missing", "exit", "test",
+ * "any" */
 const char *cli_failure_name(enum cli_failure_kind kind);
 
 struct cli_failure {

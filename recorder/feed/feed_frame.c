@@ -265,8 +265,8 @@ static void note_frame(struct rep_feed *feed, const struct rrt_frame *frame)
     feed->info.frame_count++;
 }
 
-/* Whether a frame was recorded while its task stood still. rr empties a buffer when it lets the task
- * wait for its turn. */
+/* Whether a frame was recorded while its task stood still. rr empties a buffer when it lets the
+ * task wait for its turn. */
 static bool stands_still(const struct feed_conv *conv)
 {
     return conv->frame->event == RRT_EVENT_EXIT ||
