@@ -150,7 +150,11 @@ static int read_spec(const char **at, char spec[SPEC_MAX], bool *is_long)
     length += (*at)[length] == '.' ? 1 + strspn(*at + length + 1, "0123456789") : 0;
     size_t modifiers = strspn(*at + length, "hlzjt");
     char conversion = (*at)[length + modifiers];
-    if (!conversion || !strchr("diouxXcspfeEgGaA", conversion) || length + 2 > SPEC_MAX)
+    size_t digits = strcspn(*at, "0123456789");
+    bool is_wide = digits < length && strtoul(*at + digits, NULL, 10) > TEXT_MAX;
+    const char *point = memchr(*at, '.', length);
+    is_wide |= point && strtoul(point + 1, NULL, 10) > TEXT_MAX;
+    if (!conversion || !strchr("diouxXcspfeEgGaA", conversion) || length + 2 > SPEC_MAX || is_wide)
         return wetdbg_fail(-WETDBG_ERR_USAGE, "printf: '%.*s' is no conversion that is there",
                            (int)(length + modifiers + 1), *at);
     *is_long = modifiers && (*at)[length] != 'h';

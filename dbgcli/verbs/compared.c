@@ -7,6 +7,7 @@
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/switching.h"
+#include "dbgcli/shell_word.h"
 #include "dbgcli/verbs/locate_failure.h"
 #include <wetdbg/files.h>
 
@@ -99,30 +100,19 @@ static int read_written(struct wetdbg *wet, const char *name, struct bytes *byte
     return err;
 }
 
-/* A word, quoted for a shell, behind what is there, which is freed. */
-static char *add_word(char *text, const char *word)
-{
-    char *longer = cli_asprintf("%s%s'", text, *text ? " " : "");
-
-    for (; *word; word++) {
-        char *more =
-            *word == '\'' ? cli_asprintf("%s'\\''", longer) : cli_asprintf("%s%c", longer, *word);
-        free(longer);
-        longer = more;
-    }
-    char *quoted = cli_asprintf("%s'", longer);
-    free(longer);
-    free(text);
-    return quoted;
-}
-
 /* The tool's own words; it works in another directory, so the right file has its full name. */
 static char *make_command(char *const *words, const char *right)
 {
     char *text = cli_strdup(""), *full = realpath(right, NULL);
 
-    for (; *words; words++)
-        text = add_word(text, full && !strcmp(*words, right) ? full : *words);
+    for (; *words; words++) {
+        const char *word = full && !strcmp(*words, right) ? full : *words;
+        char *quoted = cli_shell_word(word, strlen(word));
+        char *longer = cli_asprintf("%s%s%s", text, *text ? " " : "", quoted);
+        free(quoted);
+        free(text);
+        text = longer;
+    }
     free(full);
     return text;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/shell_word.h"
 #include "dbgcli/verbs/base64.h"
 
 #define PIECES_SHOWN  20
@@ -227,21 +228,10 @@ void cli_dd_print(struct cli_out *out, const struct wetdbg_dd_options *how,
 
 void cli_dd_print_word(struct cli_out *out, const char *word)
 {
-    bool is_plain =
-        *word && word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                   "0123456789_@%+=:,./-")] == 0;
+    char *text = cli_shell_word(word, strlen(word));
     putc(' ', out->stream);
-    if (is_plain) {
-        cli_out_text(out, word);
-        return;
-    }
-    putc('\'', out->stream);
-    for (; *word; word++)
-        if (*word == '\'')
-            fputs("'\\''", out->stream);
-        else
-            cli_out_text(out, (const char[]){*word, 0});
-    putc('\'', out->stream);
+    cli_out_text(out, text);
+    free(text);
 }
 
 /* The program's words, with the kept file in the input's place. True if it has to come by standard

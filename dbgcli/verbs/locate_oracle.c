@@ -5,27 +5,11 @@
 #include <string.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/shell_word.h"
 #include "dbgcli/verbs/locate_steps.h"
 #include <wetdbg/errors.h>
 
 /* ---- a sanitizer's report ---- */
-
-/* A word of the shell that means these bytes; to be freed. */
-static char *quoted(const char *text, size_t size)
-{
-    char *word = cli_malloc(4 * size + 3), *end = word;
-
-    *end++ = '\'';
-    for (size_t i = 0; i < size; i++) {
-        if (text[i] == '\'')
-            end = stpcpy(end, "'\\''");
-        else
-            *end++ = text[i];
-    }
-    *end++ = '\'';
-    *end = 0;
-    return word;
-}
 
 /* What is the same in each report of the fault: "a.c:7:3: runtime error: ", or the line of a
  * summary, which has the kind, the place and the function. NULL: there is none. */
@@ -55,7 +39,7 @@ static int of_report(struct cli_locating *self, struct wetdbg_dd_options *how, c
         err =
             wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the report has no line that tells it from others");
     if (!err) {
-        char *word = quoted(sign, size);
+        char *word = cli_shell_word(sign, size);
         *command = cli_asprintf("if grep -aqF -e %s \"$WETDBG_ERRORS\"; then exit 1; fi\n"
                                 "test \"$WETDBG_STATUS\" = 0 || exit 2",
                                 word);

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "dbgcli/alloc.h"
+#include "dbgcli/shell_word.h"
 #include "dbgcli/signal_name.h"
 #include "dbgcli/trace_arg.h"
 #include "dbgcli/verbs/process_tree.h"
@@ -89,30 +90,18 @@ static const char *made_by(const struct wetdbg_process *process)
 
 /* ---- text ---- */
 
-static bool is_plain_argument(const char *text)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_@%+=:,./-";
-    return *text && !text[strspn(text, plain)];
-}
-
 /* Writes an argument as a shell would want it, but on one line. */
 static void write_argument(FILE *stream, const char *text)
 {
-    if (is_plain_argument(text)) {
-        fputs(text, stream);
-        return;
-    }
-    putc('\'', stream);
-    for (; *text; text++) {
-        if (*text == '\'')
-            fputs("'\\''", stream);
-        else if (*text == '\n')
+    char *word = cli_shell_word(text, strlen(text));
+
+    for (const char *at = word; *at; at++) {
+        if (*at == '\n')
             fputs("\\n", stream);
         else
-            putc(*text, stream);
+            putc(*at, stream);
     }
-    putc('\'', stream);
+    free(word);
 }
 
 /* The text of a row: indentation, marks, program and arguments. To be freed. */
