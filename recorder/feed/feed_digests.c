@@ -44,7 +44,8 @@ struct digest_key {
 /* How far a task's records are used up. */
 struct digest_cursor {
     uint32_t tid;
-    uint32_t next; /* an `nth` */
+    uint32_t next;  /* an `nth` */
+    double seconds; /* of the task's last frame that was not recorded after the next one's stop */
 };
 
 struct feed_digests {
@@ -272,7 +273,7 @@ void feed_digests_close(struct feed_digests *digests)
 void feed_digests_rewind(struct feed_digests *digests)
 {
     for (size_t i = 0; digests && i < digests->cursor_count; i++)
-        digests->cursors[i].next = 0;
+        digests->cursors[i].next = digests->cursors[i].seconds = 0;
     if (digests)
         digests->grown_tid = 0;
 }
@@ -298,10 +299,11 @@ static size_t find_key(const struct feed_digests *digests, const struct digest_k
 
 /* A signal that had come when rr stopped for the growth of a stack is delivered without another
  * stop: its record is that of the fault. */
-static bool fits(const struct digest_key *key, const struct rrt_frame *frame, bool is_after_growth)
+static bool fits(const struct digest_key *key, const struct rrt_frame *frame, double before,
+                 bool is_after_growth)
 {
-    if (frame->event == RRT_EVENT_SCHED)
-        return key->flags & TCK_STOP_SLICE;
+    if (frame->event == RRT_EVENT_SCHED) /* rr may take the processor away without a stop for it */
+        return key->flags & TCK_STOP_SLICE && key->seconds >= before;
     return !(key->flags & TCK_STOP_SLICE) &&
            (key->signo == frame->signal.number || (is_after_growth && key->signo == SIGSEGV));
 }
@@ -359,11 +361,14 @@ int feed_digests_take(struct feed_digests *digests, const struct rrt_frame *fram
         return 0;
     bool is_after_growth = digests->grown_tid == tid;
     digests->grown_tid = frame->event == RRT_EVENT_GROW_MAP ? tid : 0;
-    if (!frame->has_regs || (frame->event != RRT_EVENT_SCHED && frame->event != RRT_EVENT_SIGNAL))
-        return 0;
     struct digest_cursor *cursor = bsearch(&tid, digests->cursors, digests->cursor_count,
                                            sizeof(*digests->cursors), compare_cursor);
     if (!cursor)
+        return 0;
+    double before = cursor->seconds;
+    if (frame->event != RRT_EVENT_SYSCALLBUF_FLUSH) /* which rr makes for the frame behind it */
+        cursor->seconds = frame->monotonic_seconds;
+    if (!frame->has_regs || (frame->event != RRT_EVENT_SCHED && frame->event != RRT_EVENT_SIGNAL))
         return 0;
     memcpy(regs, &frame->regs, sizeof(regs));
     struct digest_key wanted = {.tid = tid, .nth = cursor->next, .hash = hash_registers(regs)};
@@ -371,7 +376,7 @@ int feed_digests_take(struct feed_digests *digests, const struct rrt_frame *fram
     const struct digest_key *found = NULL;
     for (size_t i = find_key(digests, &wanted); is_same(digests, i, &wanted); i++) {
         const struct digest_key *key = &digests->keys[i];
-        if (key->seconds <= frame->monotonic_seconds && fits(key, frame, is_after_growth))
+        if (key->seconds <= frame->monotonic_seconds && fits(key, frame, before, is_after_growth))
             found = key;
     }
     if (!found)
