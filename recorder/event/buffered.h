@@ -100,7 +100,8 @@ static inline void evq_fill_trap(struct evq_entry *entry, const struct evq_regs 
 {
     struct evq_regs *loads = (struct evq_regs *)evq_entry_loads(entry);
     uint64_t low = loads->r[EVQ_RAX], high = loads->r[EVQ_RDX];
-    *(struct evq_regs *)evq_entry_regs(entry) = *loads = *here;
+    *(struct evq_regs *)evq_entry_regs(entry) = *here;
+    *loads = *here;
     loads->r[EVQ_RAX] = low;
     loads->r[EVQ_RDX] = high;
     entry->compare_mask = EVQ_MASK_TRAP;
