@@ -70,7 +70,7 @@ const char *cli_out_style(const struct cli_out *out, enum cli_style style);
  * writes nothing. */
 void cli_out_text(struct cli_out *out, const char *text);
 
-/* The same of a text that has lines: their ends stay. */
+/* Writes untrusted text as cli_out_text() does, but the ends of its lines stay. */
 void cli_out_lines(struct cli_out *out, const char *text);
 
 /* cli_out_text() to any stream that ends up at a terminal. */

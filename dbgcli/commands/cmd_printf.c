@@ -238,13 +238,8 @@ int cli_cmd_printf(struct cli_repl *repl, const struct cli_args *args, const cha
         cli_die();
     err = print_all(&printing, plain);
     fclose(printing.to);
-    if (!err && repl->out->json) {
-        json_t *object = cli_json_object("wetdbg.echo/1");
-        cli_json_set(object, "text", cli_json_text(text));
-        cli_out_json(repl->out, object);
-    } else if (!err) {
-        cli_out_lines(repl->out, text);
-    }
+    if (!err)
+        cli_echo(repl, text);
     free(text);
     free(plain);
     free(quoted);

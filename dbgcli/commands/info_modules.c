@@ -96,6 +96,16 @@ static json_t *held_files_json(struct cli_session *session)
 
 /* ---- modules ---- */
 
+json_t *cli_module_json(const struct wetdbg_module *module, const struct wetdbg_module_debug *debug)
+{
+    json_t *row = json_object();
+    cli_json_set(row, "path", cli_json_text(module->path));
+    cli_json_set(row, "start", cli_json_address(module->start));
+    cli_json_set(row, "end", cli_json_address(module->end));
+    cli_json_set(row, "has_debug_information", json_boolean(debug->has_dwarf));
+    return row;
+}
+
 int cli_info_modules(struct cli_session *session, const char *operand)
 {
     struct cli_out *out = session->out;
@@ -109,11 +119,7 @@ int cli_info_modules(struct cli_session *session, const char *operand)
             wetdbg_module_debug(session->model, (wetdbg_module_id)i, &debug) != 0)
             continue;
         if (array) {
-            json_t *row = json_object();
-            cli_json_set(row, "path", cli_json_text(module.path));
-            cli_json_set(row, "start", cli_json_address(module.start));
-            cli_json_set(row, "end", cli_json_address(module.end));
-            cli_json_set(row, "has_debug_information", json_boolean(debug.has_dwarf));
+            json_t *row = cli_module_json(&module, &debug);
             cli_json_set(row, "build_id", cli_json_text(debug.build_id[0] ? debug.build_id : NULL));
             cli_json_append(array, row);
         } else {

@@ -338,12 +338,7 @@ int cli_info_sharedlibrary(struct cli_session *session, const char *operand)
             wetdbg_module_debug(session->model, (wetdbg_module_id)i, &debug) != 0)
             continue;
         if (array) {
-            json_t *row = json_object();
-            cli_json_set(row, "path", cli_json_text(module.path));
-            cli_json_set(row, "start", cli_json_address(module.start));
-            cli_json_set(row, "end", cli_json_address(module.end));
-            cli_json_set(row, "has_debug_information", json_boolean(debug.has_dwarf));
-            cli_json_append(array, row);
+            cli_json_append(array, cli_module_json(&module, &debug));
             continue;
         }
         fprintf(out->stream, "0x%016" PRIx64 "  0x%016" PRIx64 "  %-5s ", module.start, module.end,

@@ -37,6 +37,9 @@ int cli_info_variables(struct cli_session *session, const char *regex);
 int cli_info_args(struct cli_session *session, const char *operand);
 int cli_info_all_registers(struct cli_session *session, const char *operand);
 int cli_info_files(struct cli_session *session, const char *operand);
+/* What is said of a module in JSON, to be added to. */
+json_t *cli_module_json(const struct wetdbg_module *module,
+                        const struct wetdbg_module_debug *debug);
 int cli_info_modules(struct cli_session *session, const char *operand);
 int cli_info_implicit(struct cli_session *session, const char *operand);
 int cli_info_slices(struct cli_session *session, const char *operand);

@@ -126,17 +126,22 @@ char *cli_unescaped(const char *text)
     return made;
 }
 
+void cli_echo(struct cli_repl *repl, const char *text)
+{
+    if (!repl->out->json) {
+        cli_out_lines(repl->out, text);
+        return;
+    }
+    json_t *object = cli_json_object("wetdbg.echo/1");
+    cli_json_set(object, "text", cli_json_text(text));
+    cli_out_json(repl->out, object);
+}
+
 int cli_cmd_echo(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     char *text = cli_unescaped(args->operand_count ? args->operands[0] : "");
     (void)format;
-    if (repl->out->json) {
-        json_t *object = cli_json_object("wetdbg.echo/1");
-        cli_json_set(object, "text", cli_json_text(text));
-        cli_out_json(repl->out, object);
-    } else {
-        cli_out_lines(repl->out, text);
-    }
+    cli_echo(repl, text);
     free(text);
     return 0;
 }

@@ -73,7 +73,7 @@ int cli_command_find(const struct cli_command *commands, const char *name,
 /* Has a line run when the present one is done. */
 void cli_repl_queue(struct cli_repl *repl, const char *line);
 
-/* The same of a line whose errors begin with `place`. */
+/* Has a line run when the present one is done; its errors begin with `place`. */
 void cli_repl_queue_from(struct cli_repl *repl, const char *line, const char *place);
 
 /* Runs one line amid another command, whose answer its own becomes part of. 0 or its error. */

@@ -177,7 +177,7 @@ static int begin_open(struct feed_conv *conv, const struct feed_task *task, unsi
     head.number = number;
     if (kind == EVQ_SYSCALL_EXIT)
         return feed_entry_begin(&conv->build, &head, NULL);
-    if (record && kind == EVQ_SYSCALL_ENTER) {
+    if (record) {
         none.r[EVQ_ORIG_RAX] = (uint64_t)record->number;
         head.compare_mask = EVQ_BIT(EVQ_ORIG_RAX);
         head.address = task->buffer;
@@ -257,7 +257,7 @@ static int add_rdtsc(struct feed_conv *conv, const struct feed_task *task,
     memcpy(tsc, record->data, sizeof(tsc));
     regs.rax = tsc[0];
     regs.rdx = tsc[1];
-    int err = begin_open(conv, task, EVQ_TRAP, 0, record);
+    int err = begin_open(conv, task, EVQ_TRAP, 0, NULL);
     return err ? err : feed_op_regs(conv, &regs);
 }
 
