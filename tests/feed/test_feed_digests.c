@@ -135,8 +135,8 @@ static void frame_takes_the_last_of_its_task_that_is_not_later(void **state)
     assert_int_equal(take_at(digests, 5.5, frame_at(7, 14, 500)), 1);
     assert_int_equal(take_at(digests, 6, frame_at(7, 14, 1000)), 6);
     assert_int_equal(take_at(digests, 7.2, frame_at(7, 14, 1000)), -1);
-    assert_int_equal(take_at(digests, 7.5, frame_at(7, 0, 2000)),
-                     -1); /* its stop was before that */
+    /* its stop was before that */
+    assert_int_equal(take_at(digests, 7.5, frame_at(7, 0, 2000)), -1);
     feed_digests_close(digests);
 }
 
