@@ -122,10 +122,10 @@ static int show_argument(void *context, const struct wetdbg_variable *variable)
     return 0;
 }
 
-static void show_arguments(struct cli_moment *moment, size_t index, struct cli_out *out,
-                           json_t *json)
+void cli_frame_arguments(struct cli_out *out, struct cli_moment *moment, size_t index,
+                         json_t *array)
 {
-    struct argument_walk walk = {.view = {moment, index}, .out = out, .json = json};
+    struct argument_walk walk = {.view = {moment, index}, .out = out, .json = array};
     const struct cli_frame *frame = &moment->frames[index];
     wetdbg_variables_each_at(moment->model, frame->lookup_pc, frame->depth, show_argument, &walk);
 }
@@ -154,7 +154,7 @@ void cli_frame_print(struct cli_out *out, struct cli_moment *moment, size_t inde
     }
     cli_out_text(out, frame->function ? frame->function : "??");
     fputs(" (", out->stream);
-    show_arguments(moment, index, out, NULL);
+    cli_frame_arguments(out, moment, index, NULL);
     putc(')', out->stream);
     if (frame->file) {
         fputs(" at ", out->stream);
@@ -197,7 +197,7 @@ static json_t *json_of_frame(struct cli_session *session, size_t index)
     cli_json_set(row, "inlined", json_boolean(frame->is_inlined));
     cli_json_set(row, "tail_call", json_boolean(frame->is_tail));
     cli_json_set(row, "signal", json_boolean(frame->is_signal));
-    show_arguments(session->moment, index, NULL, arguments);
+    cli_frame_arguments(NULL, session->moment, index, arguments);
     cli_json_set(row, "arguments", arguments);
     return row;
 }

@@ -20,8 +20,9 @@ const struct cli_syntax cli_cmd_info_syntax = {
     .example = "info functions parse_",
     .usage =
         "[program|threads|signals|ambiguous|modules|files|slices|implicit|breakpoints|display|\n"
-        "      functions [REGEX]|variables [REGEX]|line [PLACE]|lines FILE|symbol ADDRESS|source|\n"
-        "      frame|sharedlibrary|locals|args|registers [NAME]...|all-registers]",
+        "      functions [REGEX]|variables [REGEX]|types [REGEX]|line [PLACE]|lines FILE|\n"
+        "      symbol ADDRESS|source|frame|sharedlibrary|locals|args|registers [NAME]...|\n"
+        "      all-registers]",
     .operands_max = CLI_OPERANDS_ANY,
     .details =
         "  program              the run: its end and its sizes (the default)\n"
@@ -37,10 +38,12 @@ const struct cli_syntax cli_cmd_info_syntax = {
         "  display              what is shown at each stop\n"
         "  functions [REGEX]    functions whose names match\n"
         "  variables [REGEX]    variables outside of functions, by file\n"
+        "  types [REGEX]        types declared outside of functions, by file\n"
         "  line [PLACE]         where the code of a line or function begins and ends\n"
         "  symbol ADDRESS       the function or object that an address is in\n"
         "  source               the source file of the selected frame\n"
-        "  frame                where the selected frame lies, and what called it\n"
+        "  frame                where the selected frame lies, what called it, which registers it\n"
+        "                       saved where\n"
         "  sharedlibrary        the libraries, where they were\n"
         "  lines FILE           lines of a source file that have code, and where\n"
         "  locals               variables of the selected frame, of inner blocks first\n"
@@ -134,6 +137,7 @@ static const struct cli_info_subject subjects[] = {
     {"display", false, false, cli_info_display},
     {"functions", true, false, cli_info_functions},
     {"variables", true, false, cli_info_variables},
+    {"types", true, true, cli_info_types},
     {"line", true, false, cli_info_line},
     {"lines", true, false, cli_info_lines},
     {"symbol", true, true, cli_info_symbol},
@@ -167,7 +171,6 @@ static const struct cli_other_word other_subjects[] = {
     {"sources", "Tab behind 'list ' offers them; 'info lines FILE' lists the lines of one"},
     {"stack", "'backtrace' shows the calls that led here"},
     {"target", "'info program' tells of the run, 'info modules' of its code"},
-    {"types", "'ptype NAME' shows a type with its members"},
     {"vtbl", "'print *OBJECT' shows it with its bases, 'info symbol ADDRESS' names a function"},
     {"watchpoints", "'info breakpoints' lists them, too"},
     {NULL, NULL},

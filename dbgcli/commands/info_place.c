@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `info symbol`, `info line`, `info source`, `info frame` and `info sharedlibrary`: gdb's questions
- * about a place in the code, a frame and what is loaded. */
+/* `info symbol`, `info line`, `info source` and `info sharedlibrary`: gdb's questions about a place in
+ * the code and what is loaded. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,12 +206,12 @@ int cli_info_source(struct cli_session *session, const char *operand)
     if (!file)
         return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no source file is known of the code here");
     uint32_t count = count_lines(session, file);
-    bool is_of_c = wetdbg_is_of_c(session->model, frame->lookup_pc);
+    const char *language = wetdbg_language_at(session->model, frame->lookup_pc);
     if (out->json) {
         json_t *object = cli_json_object("wetdbg.source/1");
         cli_json_set(object, "file", cli_json_text(file));
         cli_json_set(object, "lines", count ? json_integer(count) : json_null());
-        cli_json_set(object, "language", is_of_c ? json_string("c") : json_null());
+        cli_json_set(object, "language", cli_json_text(language));
         cli_out_json(out, object);
         return 0;
     }
@@ -223,94 +223,8 @@ int cli_info_source(struct cli_session *session, const char *operand)
         fprintf(out->stream, "\nContains %" PRIu32 " line%s.\n", count, count == 1 ? "" : "s");
     else
         fputs("\nIt cannot be read here.\n", out->stream);
-    if (is_of_c)
-        fputs("Source language is c.\n", out->stream);
-    return 0;
-}
-
-/* ---- info frame ---- */
-
-/* Where a frame begins, as call frame information tells it; false if that is not known. */
-static bool frame_address(struct cli_moment *moment, size_t index, uint64_t *cfa)
-{
-    struct cli_frame_view view = {moment, index};
-    struct wetdbg_machine machine = cli_frame_machine(&view);
-    return wetdbg_frame_cfa(moment->model, moment->frames[index].lookup_pc, &machine, cfa) == 0;
-}
-
-static void print_neighbours(struct cli_session *session, size_t index)
-{
-    FILE *stream = session->out->stream;
-    struct cli_moment *moment = session->moment;
-    uint64_t other;
-    bool is_first = true;
-    if (index + 1 == moment->frame_count)
-        fputs(" outermost frame", stream), is_first = false;
-    else if (moment->frames[index].is_inlined)
-        fprintf(stream, " inlined into frame %zu", index + 1), is_first = false;
-    else if (moment->frames[index].is_tail)
-        fputs(" tail call frame", stream), is_first = false;
-    else if (frame_address(moment, index + 1, &other))
-        fprintf(stream, " called by frame at 0x%" PRIx64, other), is_first = false;
-    if (index && frame_address(moment, index - 1, &other))
-        fprintf(stream, "%s caller of frame at 0x%" PRIx64, is_first ? "" : ",", other);
-    putc('\n', stream);
-}
-
-static void print_frame(struct cli_session *session, size_t index, const uint64_t *cfa,
-                        const uint64_t *saved)
-{
-    struct cli_out *out = session->out;
-    const struct cli_frame *frame = &session->moment->frames[index];
-    fprintf(out->stream, "Stack level %zu, frame at ", index);
-    if (cfa)
-        fprintf(out->stream, "0x%" PRIx64 ":\n", *cfa);
-    else
-        fputs("an unknown place:\n", out->stream);
-    fprintf(out->stream, " rip = 0x%" PRIx64, frame->regs.value[WETDBG_REG_RIP]);
-    if (frame->function) {
-        fputs(" in ", out->stream);
-        cli_out_text(out, frame->function);
-    }
-    if (frame->file) {
-        fputs(" (", out->stream);
-        cli_out_text(out, cli_base_name(frame->file));
-        fprintf(out->stream, ":%" PRIu32 ")", frame->line);
-    }
-    if (saved)
-        fprintf(out->stream, "; saved rip = 0x%" PRIx64, *saved);
-    putc('\n', out->stream);
-    print_neighbours(session, index);
-    if (wetdbg_is_of_c(session->model, frame->lookup_pc))
-        fputs(" source language c.\n", out->stream);
-    if (cfa)
-        fprintf(out->stream, " Previous frame's sp is 0x%" PRIx64 "\n", *cfa);
-}
-
-int cli_info_frame(struct cli_session *session, const char *operand)
-{
-    const struct cli_frame *frame;
-    uint64_t cfa, saved;
-    (void)operand;
-    int err = selected_frame(session, &frame);
-    if (err)
-        return err;
-    bool has_cfa = frame_address(session->moment, session->frame, &cfa);
-    bool has_saved = has_cfa && wetdbg_state_read(session->moment->state, cfa - sizeof(saved),
-                                                  &saved, sizeof(saved)) == 0;
-    if (!session->out->json) {
-        print_frame(session, session->frame, has_cfa ? &cfa : NULL, has_saved ? &saved : NULL);
-        return 0;
-    }
-    json_t *object = cli_json_object("wetdbg.stack_frame/1");
-    cli_json_set(object, "frame", cli_json_count(session->frame));
-    cli_json_set(object, "address", has_cfa ? cli_json_address(cfa) : json_null());
-    cli_json_set(object, "pc", cli_json_address(frame->regs.value[WETDBG_REG_RIP]));
-    cli_json_set(object, "saved_pc", has_saved ? cli_json_address(saved) : json_null());
-    cli_json_set(object, "function", cli_json_text(frame->function));
-    cli_json_set(object, "inlined", json_boolean(frame->is_inlined));
-    cli_json_set(object, "tail_call", json_boolean(frame->is_tail));
-    cli_out_json(session->out, object);
+    if (language)
+        fprintf(out->stream, "Source language is %s.\n", language);
     return 0;
 }
 

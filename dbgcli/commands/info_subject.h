@@ -34,6 +34,7 @@ int cli_info_source(struct cli_session *session, const char *operand);
 int cli_info_frame(struct cli_session *session, const char *operand);
 int cli_info_sharedlibrary(struct cli_session *session, const char *operand);
 int cli_info_variables(struct cli_session *session, const char *regex);
+int cli_info_types(struct cli_session *session, const char *regex);
 int cli_info_args(struct cli_session *session, const char *operand);
 int cli_info_all_registers(struct cli_session *session, const char *operand);
 int cli_info_files(struct cli_session *session, const char *operand);

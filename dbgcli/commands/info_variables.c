@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `info variables`: what is declared outside of functions, by file. */
-#include <inttypes.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/declaration.h"
+#include "dbgcli/commands/declared.h"
 #include "dbgcli/commands/info_subject.h"
 #include "dbgcli/interrupt.h"
-#include "dbgcli/nav/place.h"
 #include <wetdbg/errors.h>
 
 struct search {
@@ -17,9 +16,32 @@ struct search {
     const regex_t *regex; /* NULL: all */
     uint64_t pc;          /* in the module that is looked through */
     const char *last;     /* a name may come several times */
-    struct wetdbg_variable *list;
-    size_t count;
+    struct cli_declared_list list;
 };
+
+static json_t *json_of(const struct wetdbg_variable *variable)
+{
+    json_t *row = json_object();
+    cli_json_set(row, "type", cli_json_text(variable->type.name));
+    cli_json_set(row, "static", json_boolean(variable->scope == WETDBG_SCOPE_FILE));
+    return row;
+}
+
+/* "static char *name;" */
+static char *text_of(const struct wetdbg_variable *variable)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&text, &length);
+    if (!stream)
+        cli_die();
+    fputs(variable->scope == WETDBG_SCOPE_FILE ? "static " : "", stream);
+    cli_declaration_print(stream, variable->type.name, variable->name);
+    putc(';', stream);
+    if (fclose(stream) != 0)
+        cli_die();
+    return text;
+}
 
 static int note(void *context, const char *name)
 {
@@ -34,8 +56,14 @@ static int note(void *context, const char *name)
     if (wetdbg_variable_find(search->session->model, search->pc, name, &variable) != 0 ||
         !variable.decl_file)
         return 0;
-    search->list = cli_realloc(search->list, search->count + 1, sizeof(*search->list));
-    search->list[search->count++] = variable;
+    bool is_json = search->session->out->json;
+    cli_declared_add(&search->list, &(struct cli_declared){
+                                        .name = variable.name,
+                                        .file = variable.decl_file,
+                                        .line = variable.decl_line,
+                                        .text = is_json ? NULL : text_of(&variable),
+                                        .json = is_json ? json_of(&variable) : NULL,
+                                    });
     return 0;
 }
 
@@ -55,56 +83,6 @@ static int look_through(struct search *search)
     return err;
 }
 
-static int by_file(const void *left, const void *right)
-{
-    const struct wetdbg_variable *a = left, *b = right;
-    int order = strcmp(a->decl_file, b->decl_file);
-    return order ? order : strcmp(a->name, b->name);
-}
-
-static json_t *json_of(const struct wetdbg_variable *variable)
-{
-    json_t *row = json_object();
-    cli_json_set(row, "name", cli_json_text(variable->name));
-    cli_json_set(row, "type", cli_json_text(variable->type.name));
-    cli_json_set(row, "file", cli_json_text(variable->decl_file));
-    cli_json_set(row, "line", json_integer(variable->decl_line));
-    cli_json_set(row, "static", json_boolean(variable->scope == WETDBG_SCOPE_FILE));
-    return row;
-}
-
-static void print(struct cli_out *out, const struct wetdbg_variable *variable)
-{
-    fprintf(out->stream, "%" PRIu32 ":\t%s", variable->decl_line,
-            variable->scope == WETDBG_SCOPE_FILE ? "static " : "");
-    cli_declaration_print(out->stream, variable->type.name, variable->name);
-    fputs(";\n", out->stream);
-}
-
-static void show(struct cli_session *session, const struct search *search)
-{
-    struct cli_out *out = session->out;
-    json_t *array = out->json ? json_array() : NULL;
-    for (size_t i = 0; i < search->count && !cli_out_is_gone(out); i++) {
-        const struct wetdbg_variable *variable = &search->list[i];
-        if (array) {
-            cli_json_append(array, json_of(variable));
-            continue;
-        }
-        if (!i || strcmp(search->list[i - 1].decl_file, variable->decl_file) != 0) {
-            fprintf(out->stream, "%sFile ", i ? "\n" : "");
-            cli_out_text(out, variable->decl_file);
-            fputs(":\n", out->stream);
-        }
-        print(out, variable);
-    }
-    if (array) {
-        json_t *object = cli_json_object("wetdbg.globals/1");
-        cli_json_set(object, "variables", array);
-        cli_out_json(out, object);
-    }
-}
-
 int cli_info_variables(struct cli_session *session, const char *regex)
 {
     struct search search = {.session = session};
@@ -116,14 +94,9 @@ int cli_info_variables(struct cli_session *session, const char *regex)
         search.regex = &compiled;
     }
     int err = look_through(&search);
-    if (!err && !search.count)
-        err = wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no variable's name matches '%s'",
-                          regex ? regex : "");
-    if (!err) {
-        qsort(search.list, search.count, sizeof(*search.list), by_file);
-        show(session, &search);
-    }
-    free(search.list);
+    if (!err)
+        err = cli_declared_show(&search.list, session->out, "variables", regex, "wetdbg.globals/1");
+    cli_declared_free(&search.list);
     if (regex)
         regfree(&compiled);
     return err;

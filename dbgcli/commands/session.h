@@ -196,6 +196,10 @@ CLI_DECLARE_COMMAND(disassemble);
 /* "f (a=1, b=...) at a.c:12": a frame as `backtrace` shows it, without its number and address. */
 void cli_frame_print(struct cli_out *out, struct cli_moment *moment, size_t index);
 
+/* The arguments of a frame's function, "a=1, b=2@entry=3"; or as rows of an array (NULL: none). */
+void cli_frame_arguments(struct cli_out *out, struct cli_moment *moment, size_t index,
+                         json_t *array);
+
 /* `until` without a place. */
 int cli_step_until(struct cli_repl *repl);
 

@@ -491,8 +491,33 @@ int wetdbg_function_type(struct wetdbg_model *model, uint64_t pc, struct wetdbg_
 int wetdbg_function_result(struct wetdbg_model *model, uint64_t pc, size_t depth,
                            struct wetdbg_type *type);
 
+/* A type that has a name and is declared outside functions. */
+struct wetdbg_declared_type {
+    /* Qualified, without "struct" and the like: "ns::box<int>::kind". Of a basic type this is good
+     * only as long as the structure is. */
+    const char *name;
+    struct wetdbg_type type;
+    bool is_typedef;
+    struct wetdbg_type target; /* of a typedef: what it is a name for */
+    const char *language;      /* as of wetdbg_language_at() */
+    const char *file;          /* of a basic type its unit's main file; NULL = unknown */
+    uint32_t line;             /* 0 = unknown: basic types are declared on no line */
+    wetdbg_module_id module;
+};
+
+/* Each of them in all modules whose name matches a POSIX extended regular expression (NULL: all),
+ * by module, then name. What several units declare comes several times; what is only declared, but
+ * defined nowhere, does not. -WETDBG_ERR_USAGE for a bad expression. */
+typedef int (*wetdbg_declared_type_fn)(void *context, const struct wetdbg_declared_type *type);
+int wetdbg_types_each(struct wetdbg_model *model, const char *regex, wetdbg_declared_type_fn fn,
+                      void *context);
+
 /* Whether the code at pc is of C (or assembler, or unknown). */
 bool wetdbg_is_of_c(struct wetdbg_model *model, uint64_t pc);
+
+/* The language that the code at pc was written in, as gdb calls it ("c", "c++", "rust", "asm");
+ * NULL if debug information does not tell. */
+const char *wetdbg_language_at(struct wetdbg_model *model, uint64_t pc);
 
 struct wetdbg_member {
     const char *name; /* NULL: unnamed, or a base class */
@@ -554,6 +579,17 @@ size_t wetdbg_tail_callers(struct wetdbg_model *model, const struct wetdbg_frame
                            const struct wetdbg_frame_regs *caller,
                            uint64_t pcs[WETDBG_TAIL_CALLERS_MAX]);
 void wetdbg_frame_enter_tail(struct wetdbg_frame_regs *caller, uint64_t pc);
+
+/* Where in memory the frame at pc keeps registers of its caller: saved[n], if bit n of *valid is
+ * set. Errors as of wetdbg_frame_cfa(). */
+int wetdbg_frame_saved(struct wetdbg_model *model, uint64_t pc,
+                       const struct wetdbg_machine *machine, uint64_t saved[WETDBG_FRAME_REG_COUNT],
+                       uint32_t *valid);
+
+/* The address that gdb calls that of a frame's arguments and locals: what rbp is once `push %rbp;
+ * mov %rsp,%rbp` has run, also where it has not or the function does without. */
+int wetdbg_frame_base(struct wetdbg_model *model, uint64_t pc, const struct wetdbg_machine *machine,
+                      uint64_t *base);
 
 /* The canonical frame address (rsp before the call was made, plus 8 for the return address). */
 int wetdbg_frame_cfa(struct wetdbg_model *model, uint64_t pc, const struct wetdbg_machine *machine,

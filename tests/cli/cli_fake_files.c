@@ -2,6 +2,7 @@
 /* More of the run made of constants: what it was built from; and intervals, in which nothing is
  * written. */
 #include <stdio.h>
+#include <string.h>
 
 #include "wet/intervals.h"
 #include "wet/model/make_model.h"
@@ -142,6 +143,35 @@ int wetdbg_globals_each(struct wetdbg_model *model, uint64_t pc, wetdbg_name_fn 
     return fn(context, "verbose");
 }
 
+int wetdbg_types_each(struct wetdbg_model *model, const char *regex, wetdbg_declared_type_fn fn,
+                      void *context)
+{
+    static const struct wetdbg_declared_type rows[] = {
+        {.name = "size_t",
+         .is_typedef = true,
+         .type = {.name = "size_t", .size_bytes = 8},
+         .target = {.name = "unsigned long", .size_bytes = 8},
+         .file = "/src/main.c",
+         .line = 3},
+        {.name = "node",
+         .is_typedef = true,
+         .type = {.name = "node", .size_bytes = 16},
+         .target = {.name = "struct node", .size_bytes = 16},
+         .file = "/src/main.c",
+         .line = 5},
+        {.name = "node",
+         .type = {.name = "struct node", .size_bytes = 16},
+         .file = "/src/main.c",
+         .line = 4},
+        {.name = "int", .type = {.name = "int", .size_bytes = 4}, .file = "/src/lib/util.c"},
+    };
+    int result = 0;
+    (void)model;
+    for (size_t i = 0; !result && i < sizeof(rows) / sizeof(*rows); i++)
+        result = regex && !strstr(rows[i].name, regex) ? 0 : fn(context, &rows[i]);
+    return result;
+}
+
 int wetdbg_files_each(struct wetdbg_model *model, wetdbg_file_fn fn, void *context)
 {
     int result = fn(context, "/src/main.c", 0);
@@ -157,6 +187,26 @@ int wetdbg_frame_cfa(struct wetdbg_model *model, uint64_t pc, const struct wetdb
     (void)machine;
     (void)cfa;
     return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no frame information");
+}
+
+int wetdbg_frame_saved(struct wetdbg_model *model, uint64_t pc,
+                       const struct wetdbg_machine *machine, uint64_t saved[WETDBG_FRAME_REG_COUNT],
+                       uint32_t *valid)
+{
+    (void)model;
+    (void)pc;
+    (void)machine;
+    (void)saved;
+    (void)valid;
+    return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "no frame information");
+}
+
+int wetdbg_frame_base(struct wetdbg_model *model, uint64_t pc, const struct wetdbg_machine *machine,
+                      uint64_t *base)
+{
+    (void)model;
+    (void)pc;
+    return machine->read_register(machine->context, WETDBG_REG_RSP, base);
 }
 
 /* ---- other runs: there are none ---- */

@@ -816,6 +816,13 @@ bool wetdbg_is_of_c(struct wetdbg_model *model, uint64_t pc)
     return 1;
 }
 
+const char *wetdbg_language_at(struct wetdbg_model *model, uint64_t pc)
+{
+    (void)model;
+    (void)pc;
+    return "c";
+}
+
 int wetdbg_symbol_at(struct wetdbg_model *model, uint64_t address, struct wetdbg_symbol *symbol)
 {
     (void)model;

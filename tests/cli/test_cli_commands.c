@@ -470,6 +470,13 @@ static void info_subjects_are_found_by_prefix(void **state)
         {"info lines", 2, "info lines: of which file?\n"},
         {"info lines x.c", 1, "no module knows a source file 'x.c'\n"},
         {"info modules x", 2, "info modules: unexpected argument 'x'\n"},
+        {"info types", 0,
+         "All defined types:\n\nFile /src/lib/util.c:\n\tint\n\nFile /src/main.c:\n"
+         "4:\tstruct node;\n3:\ttypedef unsigned long size_t;\n"},
+        {"info types size", 0,
+         "All types matching regular expression \"size\":\n\nFile /src/main.c:\n"
+         "3:\ttypedef unsigned long size_t;\n"},
+        {"info types z z", 1, "no type's name matches 'z z'\n"},
         {"info l", 2, "ambiguous 'info l': line, lines, locals\n"},
     };
     check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
@@ -1058,6 +1065,7 @@ static void json_of_each_command_is_one_object_with_schema(void **state)
         {"info line main.c:12", "wetdbg.line/1", "lines"},
         {"info source", "wetdbg.source/1", "file"},
         {"info frame", "wetdbg.stack_frame/1", "saved_pc"},
+        {"info types", "wetdbg.types/1", "types"},
         {"info signals", "wetdbg.signals/1", "signals"},
         {"info files", "wetdbg.files/1", "files"},
         {"output out.txt", "wetdbg.output/1", "path"},

@@ -240,9 +240,7 @@ def info_words(question, text):
     for line in masked(re.sub(r"0x[0-9a-f]{9,}", "ADDRESS", text)).splitlines():
         line = re.sub(r"( in section \S+ of | in )\S*/", " in ", line) if question.startswith("info symbol") else line
         line = re.sub(r'(^File |file is | of "|\()/\S*/', r"\1", line)
-        if question == "info frame" and not re.match(r"Stack| rip| called| source", line):
-            continue
-        if line and not re.match(r"Compilation dir|Producer|Compiled with|Does not incl|All variables|Non-debugging|ADDRESS  ", line):
+        if line and not re.match(r"Compilation dir|Producer|Compiled with|Does not incl|Non-debugging|ADDRESS  ", line):
             lines.append(line)
     return lines
 

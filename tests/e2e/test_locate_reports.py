@@ -12,38 +12,11 @@ import urllib.parse
 import xml.etree.ElementTree
 
 import e2e
-
-SCHEMAS = f"{e2e.SOURCE}/docs/schemas"
-# Python's own module, or Debian's for Debian's interpreter.
-VALIDATE = """
-import json, sys, warnings
-warnings.simplefilter("ignore")
-import jsonschema
-schema = json.load(open(sys.argv[1]))
-kind = jsonschema.validators.validator_for(schema)
-kind.check_schema(schema)
-for line in open(sys.argv[2]).read().splitlines() if sys.argv[3:] else [open(sys.argv[2]).read()]:
-    for error in kind(schema).iter_errors(json.loads(line)):
-        print("/".join(map(str, error.absolute_path)), error.message[:200])
-"""
+from schemas import SCHEMAS, errors_of, validator
 
 
 def skip(why):
     print(f"SKIPPED: e2e_locate_reports: {why}", flush=True)
-
-
-def validator():
-    """An interpreter that has jsonschema, or None."""
-    for python in (sys.executable, "/usr/bin/python3"):
-        if subprocess.run([python, "-c", "import jsonschema"], stderr=subprocess.DEVNULL).returncode == 0:
-            return python
-    skip("jsonschema (Debian: python3-jsonschema) is not installed: nothing is held against schemas")
-    return None
-
-
-def errors_of(bench, python, schema, path, *lines):
-    run = bench.run(python, "-c", VALIDATE, schema, path, *lines)
-    return run.out if run.status == 0 else run.err
 
 
 def path_of(location):
@@ -231,7 +204,7 @@ def check_bad(bench):
 
 
 def run_test(bench, _):
-    python = validator()
+    python = validator("e2e_locate_reports")
     if not os.path.exists(f"{bench.build}/tests/sarif.schema.json"):
         skip("SARIF's schema is not there: tests/get_sarif_schema BUILD fetches it")
     if not shutil.which("cc"):

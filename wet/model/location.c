@@ -80,9 +80,14 @@ static bool is_clang(struct mdl_unit *unit)
     return producer && strstr(producer, "clang") != NULL;
 }
 
-/* The address past endbr64, push %rbp, mov %rsp, %rbp; the entry if the function starts
- * otherwise. */
-static uint64_t skip_frame_setup(const struct mdl_mod *mod, uint64_t entry)
+/* Where a function sets up its frame: the addresses past `push %rbp` and past `mov %rsp,%rbp`
+ * behind it; 0 if it does not begin so. */
+struct frame_setup {
+    uint64_t pushed;
+    uint64_t done;
+};
+
+static struct frame_setup frame_setup_of(const struct mdl_mod *mod, uint64_t entry)
 {
     static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
     static const uint8_t push[] = {0x55};
@@ -90,17 +95,28 @@ static uint64_t skip_frame_setup(const struct mdl_mod *mod, uint64_t entry)
     size_t available, at = 0;
     const uint8_t *bytes = mdl_mod_bytes(mod, entry, &available);
 
+    struct frame_setup setup = {0};
+
     if (!bytes || available < sizeof(endbr) + sizeof(push) + sizeof(mov[0]))
-        return entry;
+        return setup;
     if (memcmp(bytes, endbr, sizeof(endbr)) == 0)
         at += sizeof(endbr);
     if (memcmp(bytes + at, push, sizeof(push)) != 0)
-        return entry;
+        return setup;
     at += sizeof(push);
+    setup.pushed = entry + at;
     for (size_t i = 0; i < 2; i++)
         if (memcmp(bytes + at, mov[i], sizeof(mov[i])) == 0)
-            return entry + at + sizeof(mov[i]);
-    return entry;
+            setup.done = entry + at + sizeof(mov[i]);
+    return setup;
+}
+
+/* The address past what sets up the frame; the entry if the function begins otherwise. */
+static uint64_t skip_frame_setup(const struct mdl_mod *mod, uint64_t entry)
+{
+    struct frame_setup setup = frame_setup_of(mod, entry);
+
+    return setup.done ? setup.done : entry;
 }
 
 /* The address of the first row after `row` that has another address. */
@@ -169,6 +185,26 @@ int wetdbg_function_body(struct wetdbg_model *model, uint64_t entry_pc, uint64_t
 
     if (result == 0)
         *body_pc = body_of(mod, &mod->functions->entries[index]);
+    return result;
+}
+
+int wetdbg_frame_base(struct wetdbg_model *model, uint64_t pc, const struct wetdbg_machine *machine,
+                      uint64_t *base)
+{
+    struct frame_setup setup;
+    struct mdl_mod *mod;
+    uint32_t index;
+    uint64_t sp;
+    int result = mdl_function_need(model, pc, &mod, &index);
+
+    if (result < 0)
+        return result;
+    setup = frame_setup_of(mod, mod->functions->entries[index].start);
+    if (setup.done && pc > setup.pushed)
+        return machine->read_register(machine->context, WETDBG_REG_RBP, base);
+    result = machine->read_register(machine->context, WETDBG_REG_RSP, &sp);
+    if (result == 0)
+        *base = setup.pushed && pc >= setup.pushed ? sp : sp - sizeof(sp);
     return result;
 }
 

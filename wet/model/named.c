@@ -303,14 +303,10 @@ int wetdbg_functions_each(struct wetdbg_model *model, const char *regex, wetdbg_
                           void *context)
 {
     regex_t compiled;
-    int result = 0;
+    int result = regex ? mdl_name_regex(regex, &compiled) : 0;
 
-    if (regex && (result = regcomp(&compiled, regex, REG_EXTENDED | REG_NOSUB)) != 0) {
-        char why[128];
-
-        regerror(result, &compiled, why, sizeof(why));
-        return wetdbg_fail(-WETDBG_ERR_USAGE, "bad expression \"%s\": %s", regex, why);
-    }
+    if (result < 0)
+        return result;
     for (size_t i = 0; result == 0 && i < model->mod_count; i++)
         result = each_in(model->mods[i], regex ? &compiled : NULL, fn, context);
     if (regex)

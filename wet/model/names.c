@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "wet/model/module.h"
+#include <wetdbg/errors.h>
 
 #define TEXT_BYTES_MAX    (32 << 10)
 #define LINKAGE_BYTES_MAX (4 << 10)
@@ -424,4 +425,17 @@ const char *mdl_name_last_part(const char *name)
             last = at + 2;
     }
     return last;
+}
+
+/* ---- Expressions -------------------------------------------------------------------------- */
+
+int mdl_name_regex(const char *text, regex_t *regex)
+{
+    char why[128];
+    int error = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
+
+    if (!error)
+        return 0;
+    regerror(error, regex, why, sizeof(why));
+    return wetdbg_fail(-WETDBG_ERR_USAGE, "bad expression \"%s\": %s", text, why);
 }

@@ -3,6 +3,7 @@
 #ifndef WET_MODEL_NAMES_H
 #define WET_MODEL_NAMES_H
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -27,6 +28,10 @@ void mdl_name_abbreviate(char *text);
 
 /* Whether a name may be a mangled one. */
 int mdl_name_is_mangled(const char *name);
+
+/* Compiles a POSIX extended expression that names are to match, for regfree().
+ * -WETDBG_ERR_USAGE with the reason. */
+int mdl_name_regex(const char *text, regex_t *regex);
 
 /* The part behind the last "::" that is in no template argument; without arguments itself. */
 const char *mdl_name_last_part(const char *name);

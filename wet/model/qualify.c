@@ -229,23 +229,8 @@ const char *mdl_die_linkage_name(Dwarf_Die *die)
     return dwarf_formstring(&attribute);
 }
 
-static bool is_c(int language)
-{
-    switch (language) {
-    case DW_LANG_C89:
-    case DW_LANG_C:
-    case DW_LANG_C99:
-    case DW_LANG_C11:
-    case 0x2c: /* DW_LANG_C17 */
-    case DW_LANG_ObjC:
-    case DW_LANG_Mips_Assembler:
-        return true;
-    default:
-        return false;
-    }
-}
-
-int mdl_die_is_of_c(struct mdl_mod *mod, Dwarf_Die *die)
+/* DWARF's number, or -1. */
+static int language_of(struct mdl_mod *mod, Dwarf_Die *die)
 {
     struct mdl_units *units;
     Dwarf_Die root;
@@ -255,7 +240,59 @@ int mdl_die_is_of_c(struct mdl_mod *mod, Dwarf_Die *die)
     if (language < 0 && mdl_units_get(mod, &units) == 0)
         for (size_t i = 0; i < units->count && language < 0; i++)
             language = dwarf_srclang(&units->units[i].die);
-    return language < 0 || is_c(language);
+    return language;
+}
+
+/* NULL: one that nobody here asks for. */
+static const char *language_name(int language)
+{
+    switch (language) {
+    case DW_LANG_C89:
+    case DW_LANG_C:
+    case DW_LANG_C99:
+    case DW_LANG_C11:
+    case 0x2c: /* DW_LANG_C17 */
+        return "c";
+    case DW_LANG_C_plus_plus:
+    case DW_LANG_C_plus_plus_03:
+    case DW_LANG_C_plus_plus_11:
+    case DW_LANG_C_plus_plus_14:
+    case 0x2b: /* DW_LANG_C_plus_plus_20 */
+        return "c++";
+    case DW_LANG_ObjC:
+        return "objective-c";
+    case DW_LANG_Mips_Assembler:
+        return "asm";
+    case DW_LANG_Rust:
+        return "rust";
+    case DW_LANG_Go:
+        return "go";
+    case DW_LANG_Fortran77:
+    case DW_LANG_Fortran90:
+    case DW_LANG_Fortran95:
+    case DW_LANG_Fortran03:
+    case DW_LANG_Fortran08:
+        return "fortran";
+    case DW_LANG_Ada83:
+    case DW_LANG_Ada95:
+        return "ada";
+    default:
+        return NULL;
+    }
+}
+
+const char *mdl_die_language(struct mdl_mod *mod, Dwarf_Die *die)
+{
+    return language_name(language_of(mod, die));
+}
+
+int mdl_die_is_of_c(struct mdl_mod *mod, Dwarf_Die *die)
+{
+    int language = language_of(mod, die);
+    const char *name = language_name(language);
+
+    return language < 0 || (name && (strcmp(name, "c") == 0 || strcmp(name, "objective-c") == 0 ||
+                                     strcmp(name, "asm") == 0));
 }
 
 size_t mdl_name_is_within(const char *name, const char *scope)

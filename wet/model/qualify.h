@@ -18,6 +18,9 @@ const char *mdl_die_linkage_name(Dwarf_Die *die);
 /* Whether the DIE's unit is of C (or assembler), where types are "struct tag". */
 int mdl_die_is_of_c(struct mdl_mod *mod, Dwarf_Die *die);
 
+/* The language of the DIE's unit as gdb calls it: "c++"; NULL: unknown. */
+const char *mdl_die_language(struct mdl_mod *mod, Dwarf_Die *die);
+
 /* Whether `scope` ("ns::box") encloses `name` ("ns::box<int>::get"); its length if so, else 0. */
 size_t mdl_name_is_within(const char *name, const char *scope);
 

@@ -330,3 +330,12 @@ bool wetdbg_is_of_c(struct wetdbg_model *model, uint64_t pc)
         return true;
     return mdl_die_is_of_c(place.mod, &place.unit->die);
 }
+
+const char *wetdbg_language_at(struct wetdbg_model *model, uint64_t pc)
+{
+    struct place place;
+
+    if (place_of(model, pc, &place) < 0 || !place.unit)
+        return NULL;
+    return mdl_die_language(place.mod, &place.unit->die);
+}

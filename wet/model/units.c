@@ -237,6 +237,15 @@ const char *mdl_unit_file(struct wetdbg_model *model, Dwarf_Die *unit, const cha
     return file;
 }
 
+const char *mdl_die_file(struct mdl_mod *mod, Dwarf_Die *die)
+{
+    const char *path = dwarf_decl_file(die);
+    Dwarf_Die unit;
+
+    return path && dwarf_diecu(die, &unit, NULL, NULL) ? mdl_unit_file(mod->model, &unit, path)
+                                                       : NULL;
+}
+
 /* Remembers the last file name, since rows come in runs of one file. */
 struct file_cache {
     const char *from;

@@ -90,6 +90,9 @@ struct mdl_unit *mdl_unit_at(struct mdl_mod *mod, uint64_t pc);
  * memory. libdw leaves the names of DWARF 5 relative. */
 const char *mdl_unit_file(struct wetdbg_model *model, Dwarf_Die *unit, const char *path);
 
+/* The file that a DIE was declared in, interned; NULL: unknown, or out of memory. */
+const char *mdl_die_file(struct mdl_mod *mod, Dwarf_Die *die);
+
 /* Loads rows, scopes; damaged tables give none. 0 or -ENOMEM. */
 int mdl_unit_lines(struct mdl_unit *unit);
 int mdl_unit_scopes(struct mdl_unit *unit);

@@ -208,6 +208,47 @@ int wetdbg_frame_cfa(struct wetdbg_model *model, uint64_t pc, const struct wetdb
     return result;
 }
 
+/* Fills in where the registers are kept, by the frame's rules. */
+static void find_saved(const struct mdl_expr_env *env, Dwarf_Frame *state,
+                       uint64_t saved[WETDBG_FRAME_REG_COUNT], uint32_t *valid)
+{
+    *valid = 0;
+    for (unsigned reg = 0; reg < WETDBG_FRAME_REG_COUNT; reg++) {
+        struct wetdbg_place place;
+        Dwarf_Op memory[3], *ops;
+        size_t count;
+
+        if (dwarf_frame_register(state, (int)reg, memory, &ops, &count) != 0 || !count ||
+            mdl_expr_eval(env, ops, count, &place) < 0 || place.kind != WETDBG_PLACE_MEMORY)
+            continue;
+        saved[reg] = place.address;
+        *valid |= 1u << reg;
+    }
+}
+
+int wetdbg_frame_saved(struct wetdbg_model *model, uint64_t pc,
+                       const struct wetdbg_machine *machine, uint64_t saved[WETDBG_FRAME_REG_COUNT],
+                       uint32_t *valid)
+{
+    struct frame frame = {0};
+    struct mdl_expr_env env = {.machine = machine, .context = &frame, .cfa = frame_cfa};
+    struct mdl_mod *mod;
+    Dwarf_Frame *state;
+    int result = mdl_mod_need(model, pc, &mod);
+
+    if (result < 0)
+        return result;
+    env.bias = mod->info.bias;
+    result = mdl_cfi_frame(mod, pc, &state);
+    if (result < 0)
+        return result;
+    result = eval_cfa(&env, state, &frame.cfa);
+    if (result == 0)
+        find_saved(&env, state, saved, valid);
+    free(state);
+    return result;
+}
+
 void wetdbg_frame_enter_tail(struct wetdbg_frame_regs *caller, uint64_t pc)
 {
     caller->value[WETDBG_REG_RIP] = pc;

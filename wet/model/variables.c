@@ -29,15 +29,6 @@
 
 /* ---- Describing -------------------------------------------------------------------------- */
 
-static const char *decl_file(struct mdl_mod *mod, Dwarf_Die *die)
-{
-    const char *path = dwarf_decl_file(die);
-    Dwarf_Die unit;
-
-    return path && dwarf_diecu(die, &unit, NULL, NULL) ? mdl_unit_file(mod->model, &unit, path)
-                                                       : NULL;
-}
-
 static int describe(struct mdl_mod *mod, Dwarf_Die *die, enum wetdbg_scope scope,
                     struct wetdbg_variable *variable)
 {
@@ -47,7 +38,7 @@ static int describe(struct mdl_mod *mod, Dwarf_Die *die, enum wetdbg_scope scope
     variable->name = dwarf_diename(die);
     variable->scope = scope;
     variable->module = mod->info.id;
-    variable->decl_file = decl_file(mod, die);
+    variable->decl_file = mdl_die_file(mod, die);
     if (dwarf_decl_line(die, &line) == 0 && line > 0)
         variable->decl_line = (uint32_t)line;
     result = mdl_type_of(mod, die, &variable->type);
