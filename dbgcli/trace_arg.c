@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dbgcli/trace_arg.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <wetdbg/record.h>
 #include <wetdbg/recording.h>
+
+static void say_unfinished(const struct wetdbg_recording *trace)
+{
+    char text[512];
+    if (wetdbg_recording_notice(trace, text, sizeof(text)))
+        fprintf(stderr, "wetdbg: %s\n", text);
+}
 
 int cli_trace_open(const char *name, struct wetdbg_recording **out)
 {
@@ -14,5 +22,7 @@ int cli_trace_open(const char *name, struct wetdbg_recording **out)
         return err;
     err = wetdbg_recording_open(dir, out);
     free(dir);
+    if (!err)
+        say_unfinished(*out);
     return err;
 }

@@ -325,7 +325,8 @@ static int explain_open(const struct wetdbg_recording *trace, const char *trace_
 
 /* What is taken on trust: without a list of digests an altered file of the same size and time
  * passes. */
-static void tell_unproven(struct rep_feed *feed, const struct wetdbg_build_options *options)
+static void tell_unproven(struct rep_feed *feed, const struct wetdbg_build_options *options,
+                          bool is_unfinished)
 {
     const char *first = NULL;
     size_t count, others = 0;
@@ -341,25 +342,39 @@ static void tell_unproven(struct rep_feed *feed, const struct wetdbg_build_optio
         return;
     if (others)
         snprintf(more, sizeof(more), " and of %zu more files", others);
-    snprintf(
-        sentence, sizeof(sentence),
-        "the contents of %s%s cannot be checked, only size and time: `wetdbg record` did not make "
-        "this recording, or an earlier version did",
-        first, more);
+    snprintf(sentence, sizeof(sentence),
+             "the contents of %s%s cannot be checked, only size and time: %s", first, more,
+             is_unfinished ? "the list of their digests is made when a recording ends"
+                           : "`wetdbg record` did not make this recording, or an earlier version "
+                             "did");
     options->notice(options->notice_arg, sentence);
 }
 
 /* What the user's own recorder made needs no wall; the sums have been looked at. */
 static void trust_settle(struct wetdbg_recording *trace, struct rep_feed *feed,
-                         const struct wetdbg_build_options *options)
+                         const struct wetdbg_build_options *options, bool is_unfinished)
 {
     if (options->is_trusted || rec_is_ours(rrt_trace_dir_fd(trace)))
         rep_feed_trust(feed);
     else if (options->notice)
         options->notice(
             options->notice_arg,
-            "this recording was not made here, or was altered since: what was recorded runs behind "
-            "a wall, which takes longer (--trust: without)");
+            is_unfinished
+                ? "nothing marks this recording as yours, since it did not end: what was recorded "
+                  "runs behind a wall, which takes longer (--trust: without)"
+                : "this recording was not made here, or was altered since: what was recorded runs "
+                  "behind a wall, which takes longer (--trust: without)");
+}
+
+static bool tell_unfinished(const struct wetdbg_recording *trace,
+                            const struct wetdbg_build_options *options)
+{
+    char sentence[512];
+    if (!wetdbg_recording_notice(trace, sentence, sizeof(sentence)))
+        return false;
+    if (options->notice)
+        options->notice(options->notice_arg, sentence);
+    return true;
 }
 
 bool wetdbg_is_trusted(const char *trace_dir)
@@ -377,6 +392,7 @@ int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *opti
     struct wetdbg_recording *trace = NULL;
     struct rep_feed *feed = NULL;
     struct rep_selection which;
+    bool is_unfinished = false;
     if (wet_path)
         *wet_path = NULL;
     int err = rep_selection_parse(options->process, &which);
@@ -389,12 +405,16 @@ int wetdbg_replay(const char *trace_dir, const struct wetdbg_build_options *opti
     if (!err)
         err = rrt_check_sums(trace);
     if (!err)
-        tell_unproven(feed, options);
+        is_unfinished = tell_unfinished(trace, options);
     if (!err)
-        trust_settle(trace, feed, options);
+        tell_unproven(feed, options, is_unfinished);
+    if (!err)
+        trust_settle(trace, feed, options, is_unfinished);
     if (!err)
         err = options->no_trace ? replay_plain(feed, options, result)
                                 : build(trace_dir, feed, options, result, wet_path);
+    if (!err)
+        result->is_unfinished = is_unfinished;
     rep_feed_close(feed);
     wetdbg_recording_close(trace);
     return err;

@@ -40,6 +40,7 @@ const struct cli_syntax cli_ps_syntax = {
 };
 
 struct table {
+    const struct wetdbg_recording *trace;
     struct cli_out *out;
     const struct wetdbg_process *list;
     size_t count;
@@ -343,6 +344,8 @@ static void print_json(const struct table *table)
     };
     json_t *object = cli_json_object("wetdbg.ps/1");
     json_t *array = json_array();
+    uint64_t last;
+    bool is_unfinished = wetdbg_recording_unfinished(table->trace, &last);
     json_t **objects = cli_malloc(table->count * sizeof(*objects) + 1);
     for (size_t i = 0; i < table->count; i++)
         objects[table->tree.rows[i].process] = json_of_process(table, table->tree.rows[i]);
@@ -350,13 +353,17 @@ static void print_json(const struct table *table)
         cli_json_append(array, objects[i]);
     free(objects);
     cli_json_set(object, "default_because", cli_json_text(reasons[table->reason]));
+    cli_json_set(object, "unfinished", json_boolean(is_unfinished));
+    cli_json_set(object, "last_event", is_unfinished ? cli_json_count(last) : json_null());
     cli_json_set(object, "processes", array);
     cli_out_json(table->out, object);
 }
 
-static void print_processes(struct cli_out *out, const struct wetdbg_process *list, size_t count)
+static void print_processes(struct cli_out *out, const struct wetdbg_recording *trace,
+                            const struct wetdbg_process *list, size_t count)
 {
-    struct table table = {.out = out, .list = list, .count = count, .chosen = WETDBG_NO_PROCESS};
+    struct table table = {
+        .trace = trace, .out = out, .list = list, .count = count, .chosen = WETDBG_NO_PROCESS};
     cli_tree_init(&table.tree, list, count);
     if (count)
         table.chosen = wetdbg_default_process(list, count, &table.reason);
@@ -377,7 +384,7 @@ int cli_ps_run(struct cli_app *app, const struct cli_args *args)
         return err;
     err = wetdbg_recording_processes(trace, &list, &count);
     if (!err)
-        print_processes(app->out, list, count);
+        print_processes(app->out, trace, list, count);
     wetdbg_recording_close(trace);
     return err;
 }

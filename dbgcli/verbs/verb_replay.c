@@ -87,6 +87,7 @@ static int verify(struct cli_app *app, const char *trace_dir, struct wetdbg_buil
     cli_json_set(object, "seconds", json_real(numbers.seconds));
     cli_json_set(object, "asynchronous", cli_json_count(numbers.asynchronous));
     cli_json_set(object, "ambiguous", cli_json_count(numbers.ambiguous));
+    cli_json_set(object, "unfinished", json_boolean(numbers.is_unfinished));
     cli_out_json(out, object);
     return 0;
 }

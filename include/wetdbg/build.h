@@ -47,6 +47,7 @@ struct wetdbg_replay_result {
     uint64_t instructions;
     uint64_t nodes; /* 0 with no_trace */
     double seconds;
+    bool is_unfinished; /* the recording did not end, and was replayed as far as it goes */
     /* with no_trace: asynchronous events whose place had to be found, and those of them that could
      * have struck elsewhere as well, as far as the recording tells */
     uint64_t asynchronous, ambiguous;

@@ -41,13 +41,24 @@ struct wetdbg_recording;
 
 /*
  * Opens the recording in directory `dir`. On success *out is the caller's, to
- * wetdbg_recording_close(). -WETDBG_ERR_CORRUPT if there is none, or it is damaged or was never
- * finished (no `version`); -WETDBG_ERR_VERSION if it needs another reader; -WETDBG_ERR_UNSUPPORTED
- * if it is not x86-64 or is still being recorded; an errno if a file cannot be opened or read;
+ * wetdbg_recording_close(). -WETDBG_ERR_CORRUPT if there is none, or it is damaged, or did not end
+ * and has no program's start; -WETDBG_ERR_VERSION if it needs another reader;
+ * -WETDBG_ERR_UNSUPPORTED if it is not x86-64 or is still being recorded; an errno if a file cannot be opened or read;
  * -ENOMEM.
  */
 int wetdbg_recording_open(const char *dir, struct wetdbg_recording **out);
 void wetdbg_recording_close(struct wetdbg_recording *trace); /* NULL is fine */
+
+/*
+ * Whether the recording did not end, since rr was killed or could not go on: it then goes up to
+ * *last_event, as far as all that belongs to an event is there, and programs are ALIVE at its end.
+ * *last_event is set only then.
+ */
+bool wetdbg_recording_unfinished(const struct wetdbg_recording *trace, uint64_t *last_event);
+
+/* Of a recording that did not end, writes to `text` what people should know: a sentence without a
+ * full stop. Returns its length, 0 if the recording ended. */
+int wetdbg_recording_notice(const struct wetdbg_recording *trace, char *text, size_t size_bytes);
 
 /* ---- processes ---- */
 

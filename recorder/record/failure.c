@@ -69,16 +69,17 @@ int rec_failure_no_end(const struct rec_report *report, int status, const char *
         say_limit(limit, sizeof(limit), report->write_error, trace_dir);
         return wetdbg_fail(-WETDBG_ERR_MACHINE,
                            "the recording was given up, and the program with it: in %s %s; "
-                           "the %llu kB that were written cannot be replayed and may be removed",
+                           "the %llu kB that were written may be removed; they replay as far as "
+                           "they go, if the program's start is among them",
                            trace_dir, limit, (unsigned long long)rec_place_bytes(trace_dir) / 1024);
     }
     if (WIFSIGNALED(status) && !report->is_aborted)
         return wetdbg_fail(-WETDBG_ERR_MACHINE,
                            "rr was ended by signal %d (%s) before the recording was complete; "
-                           "what there is of it is in %s",
+                           "what there is of it is in %s, and replays as far as it goes",
                            WTERMSIG(status), strsignal(WTERMSIG(status)), trace_dir);
     return wetdbg_fail(-WETDBG_ERR_MACHINE,
                        "rr gave up before the recording was complete (what it said is above); "
-                       "what there is of it is in %s",
+                       "what there is of it is in %s, and replays as far as it goes",
                        trace_dir);
 }

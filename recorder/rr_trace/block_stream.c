@@ -215,6 +215,76 @@ static int decode_block(struct rrt_stream *stream)
     return 0;
 }
 
+/* ---- streams that were cut */
+
+/* Whether zeros are all that follows: room that was given to the file and never written. */
+static int is_zero_from(struct rrt_stream *stream, uint64_t off, bool *is_zero)
+{
+    uint8_t piece[4096];
+    *is_zero = true;
+    while (*is_zero && off < stream->file_bytes) {
+        uint64_t left = stream->file_bytes - off;
+        size_t count = left < sizeof(piece) ? (size_t)left : sizeof(piece);
+        int r = read_file(stream, off, piece, count);
+        if (r != 0)
+            return r;
+        for (size_t i = 0; i < count; i++)
+            *is_zero &= piece[i] == 0;
+        off += count;
+    }
+    return 0;
+}
+
+/* Goes on to the next block, if that is whole; *is_cut if the file ends within it. */
+static int enter_whole_block(struct rrt_stream *stream, bool *is_cut)
+{
+    uint8_t header[BLOCK_HEADER_BYTES];
+    uint64_t off = stream->next_block_off, left = stream->file_bytes - off;
+    *is_cut = left < BLOCK_HEADER_BYTES;
+    int r = *is_cut ? 0 : read_file(stream, off, header, sizeof(header));
+    if (r != 0 || *is_cut)
+        return r;
+    uint32_t in_bytes = load_u32(header), out_bytes = load_u32(header + 4);
+    *is_cut = in_bytes > left - BLOCK_HEADER_BYTES && in_bytes <= RRT_BLOCK_MAX_BYTES &&
+              out_bytes <= RRT_BLOCK_MAX_BYTES;
+    if (!*is_cut && in_bytes == 0)
+        r = is_zero_from(stream, off, is_cut);
+    return r != 0 || *is_cut ? r : enter_next_block(stream);
+}
+
+int rrt_stream_trim(struct rrt_stream *stream)
+{
+    bool is_cut = false;
+    int r = 0;
+    stream->is_trimmed = true;
+    if (stream->fd < 0) {
+        stream->stream_bytes = stream->block_out_bytes;
+        return 0;
+    }
+    while (!is_cut && stream->next_block_off < stream->file_bytes) {
+        r = enter_whole_block(stream, &is_cut);
+        if (r != 0)
+            return r;
+    }
+    stream->was_cut = is_cut;
+    stream->file_bytes = stream->next_block_off;
+    stream->stream_bytes = stream->stream_off + stream->block_out_bytes;
+    r = stream->block_out_bytes > 0 ? decode_block(stream) : 0;
+    if (r == -WETDBG_ERR_CORRUPT) { /* it has its length, but not all of its bytes */
+        stream->file_bytes = stream->block_off;
+        stream->stream_bytes = stream->stream_off;
+        stream->was_cut = true;
+        r = 0;
+    }
+    rrt_stream_rewind(stream);
+    return r;
+}
+
+uint64_t rrt_stream_left(const struct rrt_stream *stream)
+{
+    return stream->stream_bytes - rrt_stream_tell(stream);
+}
+
 int rrt_stream_at_end(struct rrt_stream *stream)
 {
     while (stream->at >= stream->block_out_bytes) {

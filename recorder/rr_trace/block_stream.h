@@ -25,6 +25,9 @@ struct rrt_stream {
     uint32_t block_in_bytes;  /* compressed size */
     uint32_t block_out_bytes; /* what the header says */
     uint64_t stream_off;      /* where the current block begins in the string */
+    bool is_trimmed;          /* rrt_stream_trim() */
+    bool was_cut;             /* and it had something to trim */
+    uint64_t stream_bytes;    /* then: in all */
     bool is_decoded;
     const uint8_t *block;
     uint32_t at; /* in the current block */
@@ -42,6 +45,17 @@ int rrt_stream_open(struct rrt_stream *stream, int dir_fd, const char *dir, cons
 int rrt_stream_open_memory(struct rrt_stream *stream, const char *path, const void *bytes,
                            size_t count);
 void rrt_stream_close(struct rrt_stream *stream);
+
+/*
+ * Lets the stream, which is at its start, end behind its last whole block, as one has to be read
+ * whose writer was killed, or whose last bytes never reached the disk. -WETDBG_ERR_CORRUPT if what
+ * is no whole block cannot have been the last one.
+ */
+int rrt_stream_trim(struct rrt_stream *stream);
+
+/* After rrt_stream_trim(): how many bytes are to come. */
+uint64_t rrt_stream_left(const struct rrt_stream *stream);
+
 void rrt_stream_rewind(struct rrt_stream *stream);
 
 /* 1 when no byte is left, 0 when at least one is, or an error. */

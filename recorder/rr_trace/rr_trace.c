@@ -16,10 +16,13 @@
 #include "recorder/rr_trace/trace_decode.h"
 #include "recorder/rr_trace/trace_internal.h"
 #include "recorder/rr_trace/trace_sums.h"
+#include "recorder/rr_trace/trace_unfinished.h"
 #include <wetdbg/errors.h>
 
 /* A frame with more than this is no ordinary system call or mapping. */
 #define FRAME_DATA_MAX_BYTES ((uint64_t)4 << 30)
+/* What is longer than rr's messages ever are has not just lost its end. */
+#define PARTIAL_MAX_BYTES ((uint64_t)4 << 20)
 
 /* A stream of records that belong to frames, and the first one not yet joined. */
 struct side_stream {
@@ -45,6 +48,8 @@ struct wetdbg_recording {
     struct wd_buf bytes;        /* the current frame's memory contents */
     uint64_t time;              /* of the last frame read */
     bool is_skipping_data;
+    struct rrt_unfinished *unfinished; /* NULL: the recording ended; or it is being found out */
+    bool borrows_unfinished;
     int failed;            /* the error that ended reading; 0: none yet */
     bool has_named_itself; /* see rrt_has_named_itself() */
 
@@ -55,10 +60,19 @@ struct wetdbg_recording {
 
 /* ---------------------------------------------------------------- open, close */
 
+/* The next message, as rrt_message_read() gives it. Where a stream was cut, a partial one ends
+ * it. */
+static int read_message(struct rrt_message *message, struct rrt_stream *stream)
+{
+    bool may_be_cut = stream->is_trimmed && rrt_stream_left(stream) <= PARTIAL_MAX_BYTES;
+    int r = rrt_message_read(message, stream);
+    return r == -WETDBG_ERR_CORRUPT && may_be_cut && rrt_stream_left(stream) == 0 ? 0 : r;
+}
+
 static int advance_side(struct side_stream *side)
 {
     uint64_t time = UINT64_MAX;
-    int r = rrt_message_read(&side->next, &side->stream);
+    int r = read_message(&side->next, &side->stream);
     if (r > 0)
         r = rrt_decode_time(&side->next, &time);
     if (r < 0)
@@ -125,9 +139,46 @@ static int open_streams(struct wetdbg_recording *trace)
     return r;
 }
 
-/* Takes over dir_fd, whatever the result. */
+/* Of what a recording that did not end has so little that no program starts in it. */
+static int fail_without_start(const struct wetdbg_recording *trace)
+{
+    const struct rrt_stream *const streams[] = {&trace->events, &trace->mmaps.stream, &trace->data};
+    static const char *const names[] = {"events", "mmaps", "data"};
+    char missing[64] = "";
+    for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++)
+        if (streams[i]->stream_bytes == 0)
+            snprintf(missing + strlen(missing), sizeof(missing) - strlen(missing), "%s`%s`",
+                     missing[0] ? ", " : ": nothing in ", names[i]);
+    return wetdbg_fail(-WETDBG_ERR_CORRUPT,
+                       "%s: the recording did not end, and what rr had written by then does not "
+                       "reach to a program's start%s",
+                       trace->dir, missing);
+}
+
+/* Of a recording that did not end, finds out how far it goes. */
+static int find_end(struct wetdbg_recording *trace)
+{
+    struct rrt_stream *const streams[] = {&trace->events, &trace->data, &trace->mmaps.stream,
+                                          &trace->tasks.stream};
+    bool was_closed = !trace->header.is_assumed;
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < sizeof(streams) / sizeof(streams[0]); i++) {
+        r = rrt_stream_trim(streams[i]);
+        was_closed &= !streams[i]->was_cut;
+    }
+    if (r != 0 || trace->unfinished)
+        return r;
+    rrt_set_skip_data(trace, true);
+    r = rrt_rewind(trace);
+    if (r == 0)
+        r = rrt_unfinished_find(trace, was_closed, &trace->unfinished);
+    rrt_set_skip_data(trace, false);
+    return r == 0 && !rrt_unfinished_last(trace->unfinished) ? fail_without_start(trace) : r;
+}
+
+/* Takes over dir_fd, whatever the result. `unfinished` is borrowed, or NULL: not known yet. */
 static int open_at(int dir_fd, const char *dir, const struct rrt_memory_streams *memory,
-                   struct wetdbg_recording **out)
+                   struct rrt_unfinished *unfinished, struct wetdbg_recording **out)
 {
     struct wetdbg_recording *trace = calloc(1, sizeof(*trace));
     if (!trace) {
@@ -137,14 +188,19 @@ static int open_at(int dir_fd, const char *dir, const struct rrt_memory_streams 
     }
     trace->dir_fd = dir_fd;
     trace->memory = memory;
+    trace->unfinished = unfinished;
+    trace->borrows_unfinished = unfinished != NULL;
     trace->dir = strdup(dir);
     int r = trace->dir ? 0 : -ENOMEM;
     if (r == 0 && memory)
-        r = rrt_decode_version_file(dir, &memory->version, &trace->header_arena, &trace->header);
+        r = rrt_decode_version_file(dir, &memory->version, memory->is_unfinished,
+                                    &trace->header_arena, &trace->header);
     else if (r == 0)
         r = rrt_read_header(dir_fd, dir, &trace->header_arena, &trace->header);
     if (r == 0)
         r = open_streams(trace);
+    if (r == 0 && !trace->header.ended_normally)
+        r = find_end(trace);
     if (r == 0)
         r = rrt_rewind(trace);
     if (r != 0) {
@@ -163,22 +219,22 @@ int wetdbg_recording_open(const char *dir, struct wetdbg_recording **out)
                            strerror(errno));
     if (dir_fd < 0)
         return wetdbg_fail_errno("%s", dir);
-    return open_at(dir_fd, dir, NULL, out);
+    return open_at(dir_fd, dir, NULL, NULL, out);
 }
 
 int rrt_open_memory(const struct rrt_memory_streams *streams, struct wetdbg_recording **out)
 {
-    return open_at(-1, "memory", streams, out);
+    return open_at(-1, "memory", streams, NULL, out);
 }
 
 int rrt_reopen(const struct wetdbg_recording *trace, struct wetdbg_recording **out)
 {
     if (trace->memory)
-        return open_at(-1, trace->dir, trace->memory, out);
+        return open_at(-1, trace->dir, trace->memory, trace->unfinished, out);
     int dir_fd = fcntl(trace->dir_fd, F_DUPFD_CLOEXEC, 0);
     if (dir_fd < 0)
         return wetdbg_fail_errno("%s", trace->dir);
-    return open_at(dir_fd, trace->dir, NULL, out);
+    return open_at(dir_fd, trace->dir, NULL, trace->unfinished, out);
 }
 
 void wetdbg_recording_close(struct wetdbg_recording *trace)
@@ -187,6 +243,8 @@ void wetdbg_recording_close(struct wetdbg_recording *trace)
         return;
     rrt_process_table_free(trace->processes);
     rrt_sums_free(trace->sums);
+    if (!trace->borrows_unfinished)
+        rrt_unfinished_free(trace->unfinished);
     rrt_stream_close(&trace->events);
     rrt_stream_close(&trace->data);
     rrt_stream_close(&trace->mmaps.stream);
@@ -216,6 +274,38 @@ const char *rrt_trace_dir(const struct wetdbg_recording *trace)
 int rrt_trace_dir_fd(const struct wetdbg_recording *trace)
 {
     return trace->dir_fd;
+}
+
+bool wetdbg_recording_unfinished(const struct wetdbg_recording *trace, uint64_t *last_event)
+{
+    if (trace->unfinished)
+        *last_event = rrt_unfinished_last(trace->unfinished);
+    return trace->unfinished != NULL;
+}
+
+int wetdbg_recording_notice(const struct wetdbg_recording *trace, char *text, size_t size_bytes)
+{
+    uint64_t last;
+    if (!wetdbg_recording_unfinished(trace, &last))
+        return 0;
+    return snprintf(text, size_bytes,
+                    "the recording did not end: rr was killed, or could not go on. It is known up "
+                    "to event %lu; what came after that, and how the programs ended that still ran "
+                    "then, is not%s",
+                    (unsigned long)last,
+                    trace->header.is_assumed
+                        ? ". Nor is on which processor it was made: it is taken to be this one"
+                        : "");
+}
+
+bool rrt_has_more_mmaps(const struct wetdbg_recording *trace)
+{
+    return trace->mmaps.next_time != UINT64_MAX;
+}
+
+bool rrt_has_more_tasks(const struct wetdbg_recording *trace)
+{
+    return trace->tasks.next_time != UINT64_MAX;
 }
 
 struct rrt_process_table **rrt_trace_process_table(struct wetdbg_recording *trace)
@@ -290,6 +380,13 @@ static void hand_out_bytes(struct rrt_frame *frame, const uint8_t *bytes, uint64
     }
 }
 
+/* While it is found out how far a recording goes, the data of an exec are asked for the program's
+ * arguments. */
+static bool needs_data(const struct wetdbg_recording *trace, const struct rrt_frame *frame)
+{
+    return trace->data.is_trimmed && !trace->unfinished && rrt_is_exec(frame);
+}
+
 static int join_data(struct wetdbg_recording *trace, struct rrt_frame *frame)
 {
     uint64_t total;
@@ -298,7 +395,7 @@ static int join_data(struct wetdbg_recording *trace, struct rrt_frame *frame)
     int r = total_stored(frame, &total);
     if (r != 0)
         return rrt_message_fail(&trace->message, -WETDBG_ERR_CORRUPT, "impossibly large memory");
-    if (trace->is_skipping_data) {
+    if (trace->is_skipping_data && !needs_data(trace, frame)) {
         r = rrt_stream_skip(&trace->data, total);
     } else if (total > FRAME_DATA_MAX_BYTES) {
         r = rrt_message_fail(&trace->message, -WETDBG_ERR_UNSUPPORTED,
@@ -353,20 +450,42 @@ static int join_mmaps(struct wetdbg_recording *trace, struct rrt_frame *frame)
     return r;
 }
 
+/* Room for one more task event of the frame; NULL when out of memory. */
+static struct rrt_task_event *add_task(struct wetdbg_recording *trace, struct rrt_frame *frame)
+{
+    struct rrt_task_event *tasks =
+        grow_array(&trace->arena, frame->tasks, frame->task_count, sizeof(*tasks));
+    if (tasks)
+        frame->tasks = tasks;
+    return tasks ? &tasks[frame->task_count++] : NULL;
+}
+
+/* Task events whose records were lost. */
+static int join_lost_tasks(struct wetdbg_recording *trace, struct rrt_frame *frame)
+{
+    const struct rrt_task_event *lost;
+    size_t count = rrt_unfinished_tasks(trace->unfinished, frame->time, &lost);
+    for (size_t i = 0; i < count; i++) {
+        struct rrt_task_event *event = add_task(trace, frame);
+        if (!event)
+            return -ENOMEM;
+        *event = lost[i];
+    }
+    return 0;
+}
+
 static int join_tasks(struct wetdbg_recording *trace, struct rrt_frame *frame)
 {
     int r = check_side_time(&trace->tasks, frame->time);
     while (r == 0 && trace->tasks.next_time == frame->time) {
-        struct rrt_task_event *tasks =
-            grow_array(&trace->arena, frame->tasks, frame->task_count, sizeof(*tasks));
-        if (!tasks)
+        struct rrt_task_event *event = add_task(trace, frame);
+        if (!event)
             return -ENOMEM;
-        frame->tasks = tasks;
-        r = rrt_decode_task_event(&trace->tasks.next, &trace->arena, &tasks[frame->task_count++]);
+        r = rrt_decode_task_event(&trace->tasks.next, &trace->arena, event);
         if (r == 0)
             r = advance_side(&trace->tasks);
     }
-    return r;
+    return r == 0 && trace->unfinished ? join_lost_tasks(trace, frame) : r;
 }
 
 /* ---------------------------------------------------------------- frames */
@@ -388,15 +507,28 @@ static int check_end(struct wetdbg_recording *trace)
     return r < 0 ? r : 0;
 }
 
+/* Whether the stream `data` was cut before the end of the frame's share. */
+static bool lacks_data(const struct wetdbg_recording *trace, const struct rrt_frame *frame)
+{
+    uint64_t total;
+    return trace->data.is_trimmed && total_stored(frame, &total) == 0 &&
+           total > rrt_stream_left(&trace->data);
+}
+
 static int read_frame(struct wetdbg_recording *trace, struct rrt_frame *frame)
 {
-    int r = rrt_message_read(&trace->message, &trace->events);
+    bool is_cut = trace->events.is_trimmed;
+    if (trace->unfinished && trace->time == rrt_unfinished_last(trace->unfinished))
+        return 0;
+    int r = read_message(&trace->message, &trace->events);
     if (r == 0)
-        return check_end(trace);
+        return is_cut ? 0 : check_end(trace);
     if (r < 0)
         return r;
     frame->time = ++trace->time;
     r = rrt_decode_frame(&trace->message, &trace->arena, frame);
+    if (r == 0 && lacks_data(trace, frame))
+        return 0;
     if (r == 0)
         r = join_mmaps(trace, frame);
     if (r == 0)

@@ -52,7 +52,8 @@ struct rrt_header {
     uint8_t uuid[16];
     int bind_to_cpu; /* the CPU that the tasks were bound to; -1: none */
     enum rrt_ticks_semantics ticks_semantics;
-    bool ended_normally;
+    bool ended_normally;     /* false: unfinished, see wetdbg_recording_unfinished() */
+    bool is_assumed;         /* rr did not get to writing it: it is this processor's */
     bool has_cpuid_faulting; /* every CPUID is an INSTRUCTION_TRAP frame; else none is */
     bool clears_fip_fdp;     /* x87 FIP and FDP were zeroed at each event */
     bool pkey_alloc_has_extra_regs;
@@ -275,7 +276,8 @@ int rrt_trace_dir_fd(const struct wetdbg_recording *trace); /* stays the trace's
 
 /*
  * Reads the next frame into *frame. 1: a frame; 0: the end of the recording, where all streams end
- * together; or an error: -WETDBG_ERR_CORRUPT, -WETDBG_ERR_VERSION, -WETDBG_ERR_UNSUPPORTED (a frame
+ * together (or, if it did not end, the first of them); or an error: -WETDBG_ERR_CORRUPT,
+ * -WETDBG_ERR_VERSION, -WETDBG_ERR_UNSUPPORTED (a frame
  * with more memory than we load), -ENOMEM, -EIO. After an error only rrt_rewind() and
  * wetdbg_recording_close() are of use. What the frame points to is borrowed until the next
  * rrt_next(), rrt_rewind() or wetdbg_recording_close().
@@ -298,8 +300,7 @@ void rrt_set_skip_data(struct wetdbg_recording *trace, bool skip);
 
 /*
  * 0 if our replay can use the recording at all; else -WETDBG_ERR_UNSUPPORTED and a sentence with
- * the reason and the way out (buffered system calls, 32-bit tasks, detached tasks, an
- * unexpected end), or any error of rrt_next().
+ * the reason and the way out (32-bit tasks, detached tasks), or any error of rrt_next().
  */
 int rrt_check_supported(struct wetdbg_recording *trace);
 

@@ -11,14 +11,19 @@
 int rrt_read_header(int dir_fd, const char *dir, struct rrt_arena *arena,
                     struct rrt_header *header);
 
-/* The same from the file's contents. */
-int rrt_decode_version_file(const char *dir, const struct rrt_bytes *contents,
+/* The same from the contents of `version`, or of `incomplete`. */
+int rrt_decode_version_file(const char *dir, const struct rrt_bytes *contents, bool is_unfinished,
                             struct rrt_arena *arena, struct rrt_header *header);
+
+/* The header that rr would write about a recording made on this processor; header->cpuid goes to
+ * the arena. 0 or -ENOMEM. */
+int rrt_header_assume(struct rrt_arena *arena, struct rrt_header *header);
 
 /* A recording in memory: the version file as it is, the streams' bytes without blocks. Lets the
  * decoders be tested (and fuzzed) without compression in between. */
 struct rrt_memory_streams {
     struct rrt_bytes version, events, data, mmaps, tasks;
+    bool is_unfinished; /* `version` is still called `incomplete` */
 };
 
 /* Like wetdbg_recording_open(); `streams` and its bytes stay the caller's and must outlive the
@@ -27,6 +32,13 @@ int rrt_open_memory(const struct rrt_memory_streams *streams, struct wetdbg_reco
 
 /* A second cursor over the same recording, at its first frame; the caller's to close. */
 int rrt_reopen(const struct wetdbg_recording *trace, struct wetdbg_recording **out);
+
+/* Whether an execve or execveat succeeded here. */
+bool rrt_is_exec(const struct rrt_frame *frame);
+
+/* Whether the streams have records of frames after the last one read. */
+bool rrt_has_more_mmaps(const struct wetdbg_recording *trace);
+bool rrt_has_more_tasks(const struct wetdbg_recording *trace);
 
 struct rrt_process_table;
 void rrt_process_table_free(struct rrt_process_table *table); /* NULL is fine */

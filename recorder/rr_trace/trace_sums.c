@@ -279,6 +279,10 @@ static int check_stream(const struct rrt_sums *sums, int dir_fd, const char *nam
         return wetdbg_fail(-WETDBG_ERR_CORRUPT, "%s/%s was added after the recording was made",
                            sums->dir, name);
     int err = wd_regular_open(dir_fd, name, WD_LINKS_REFUSE, &fd, NULL);
+    if (err == -ENOENT)
+        return wetdbg_fail(-WETDBG_ERR_CORRUPT,
+                           "%s/%s is missing: it was there when the recording ended", sums->dir,
+                           name);
     if (!err)
         err = rrt_sum_check(sums, row, fd);
     if (fd >= 0)

@@ -51,7 +51,7 @@ static int check_streams_agree(const struct wetdbg_recording *trace, const struc
         missing = "tasks: no record of a task's end";
     if (frame->event == RRT_EVENT_SYSCALL && call->state == RRT_SYSCALL_EXITING &&
         frame->regs.rax <= ERROR_RESULT_MIN) {
-        bool is_exec = call->number == SYS_execve || call->number == SYS_execveat;
+        bool is_exec = rrt_is_exec(frame);
         if (is_exec && !has_task_event(frame, RRT_TASK_EXEC))
             missing = "tasks: no record of a new program";
         else if ((is_exec || call->number == SYS_mmap) && frame->mmap_count == 0)
@@ -83,10 +83,6 @@ int rrt_check_supported(struct wetdbg_recording *trace)
 {
     struct wetdbg_recording *scan;
     struct rrt_frame frame;
-    if (!rrt_trace_header(trace)->ended_normally)
-        return wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
-                           "%s: the recording did not end normally; record again",
-                           rrt_trace_dir(trace));
     int r = rrt_reopen(trace, &scan);
     if (r != 0)
         return r;

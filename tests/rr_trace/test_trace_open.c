@@ -89,13 +89,14 @@ static void open_without_directory_is_refused(void **state)
     expect_refusal(dir, -WETDBG_ERR_CORRUPT, "no recording");
 }
 
-static void open_unfinished_is_refused(void **state)
+static void open_what_is_being_recorded_is_refused(void **state)
 {
     (void)state;
     char path[4096];
     remove_file("version");
     build_write_file(dir, "incomplete", "85\n", 3);
-    expect_refusal(dir, -WETDBG_ERR_CORRUPT, "never finished");
+    /* The sample's last mapping is its only program's. */
+    expect_refusal(dir, -WETDBG_ERR_CORRUPT, "does not reach to a program's start");
     snprintf(path, sizeof(path), "%s/incomplete", dir);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     assert_int_equal(flock(fd, LOCK_EX), 0);
@@ -148,6 +149,8 @@ static void open_foreign_headers_are_refused(void **state)
 {
     (void)state;
     struct wetdbg_recording *trace;
+    char said[512];
+    uint64_t last;
     expect_header_refusal(384, 4, -WETDBG_ERR_VERSION, "newer rr");
     expect_header_refusal(48, 1, -WETDBG_ERR_VERSION, "protocol 1");
     expect_header_refusal(144, 1, -WETDBG_ERR_UNSUPPORTED, "x86-64"); /* 1 ^ 1: x86 */
@@ -155,10 +158,13 @@ static void open_foreign_headers_are_refused(void **state)
     expect_header_refusal(416, 4096 ^ 16384, -WETDBG_ERR_UNSUPPORTED, "16384");
     expect_header_refusal(128, 2, -WETDBG_ERR_VERSION, "ticks");
     expect_header_refusal(192, 3, -WETDBG_ERR_CORRUPT, "neither");
-    expect_header_refusal(33, 1, 0, NULL); /* did not end normally: may be looked at */
+    expect_header_refusal(33, 1, 0, NULL); /* did not end normally, but rr has written all it had */
     assert_int_equal(wetdbg_recording_open(dir, &trace), 0);
     assert_false(rrt_trace_header(trace)->ended_normally);
-    assert_int_equal(rrt_check_supported(trace), -WETDBG_ERR_UNSUPPORTED);
+    assert_true(wetdbg_recording_unfinished(trace, &last));
+    assert_int_equal(last, BUILD_SAMPLE_FRAMES);
+    assert_true(wetdbg_recording_notice(trace, said, sizeof(said)) > 0);
+    assert_non_null(strstr(said, "did not end"));
     wetdbg_recording_close(trace);
 }
 
@@ -196,7 +202,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         CASE(open_gives_the_header),
         CASE(open_without_directory_is_refused),
-        CASE(open_unfinished_is_refused),
+        CASE(open_what_is_being_recorded_is_refused),
         CASE(open_other_versions_are_refused),
         CASE(open_foreign_headers_are_refused),
         CASE(open_version_that_is_no_plain_file_is_refused),
