@@ -330,40 +330,51 @@ static void tell_unproven(struct rep_feed *feed, const struct wetdbg_build_optio
 {
     const char *first = NULL;
     size_t count, others = 0;
+    bool has_times = false;
     char more[64] = "", sentence[4608];
     const struct rep_file *files = rep_feed_files(feed, &count);
     for (size_t i = 0; i < count; i++) {
         if (files[i].proof == RRT_PROOF_DIGEST)
             continue;
         others += first != NULL;
+        has_times |= files[i].proof == RRT_PROOF_SIZE_TIME;
         first = first ? first : files[i].name;
     }
     if (!first || !options->notice)
         return;
     if (others)
         snprintf(more, sizeof(more), " and of %zu more files", others);
-    snprintf(sentence, sizeof(sentence),
-             "the contents of %s%s cannot be checked, only size and time: %s", first, more,
+    snprintf(sentence, sizeof(sentence), "the contents of %s%s cannot be checked, only %s: %s",
+             first, more, has_times ? "size and time" : "the size",
              is_unfinished ? "the list of their digests is made when a recording ends"
                            : "`wetdbg record` did not make this recording, or an earlier version "
                              "did");
     options->notice(options->notice_arg, sentence);
 }
 
+/* Why a recording does not count as the user's own. */
+static const char *doubt_of(struct wetdbg_recording *trace, bool is_unfinished)
+{
+    if (is_unfinished)
+        return "nothing marks this recording as yours, since it did not end";
+    return rrt_is_packed(trace) == 1
+               ? "this recording was packed, and so it is not known who made its list of mappings"
+               : "this recording was not made here, or was altered since";
+}
+
 /* What the user's own recorder made needs no wall; the sums have been looked at. */
 static void trust_settle(struct wetdbg_recording *trace, struct rep_feed *feed,
                          const struct wetdbg_build_options *options, bool is_unfinished)
 {
-    if (options->is_trusted || rec_is_ours(rrt_trace_dir_fd(trace)))
+    char sentence[256];
+    if (options->is_trusted || rec_is_ours(rrt_trace_dir_fd(trace))) {
         rep_feed_trust(feed);
-    else if (options->notice)
-        options->notice(
-            options->notice_arg,
-            is_unfinished
-                ? "nothing marks this recording as yours, since it did not end: what was recorded "
-                  "runs behind a wall, which takes longer (--trust: without)"
-                : "this recording was not made here, or was altered since: what was recorded runs "
-                  "behind a wall, which takes longer (--trust: without)");
+    } else if (options->notice) {
+        snprintf(sentence, sizeof(sentence),
+                 "%s: what was recorded runs behind a wall, which takes longer (--trust: without)",
+                 doubt_of(trace, is_unfinished));
+        options->notice(options->notice_arg, sentence);
+    }
 }
 
 static bool tell_unfinished(const struct wetdbg_recording *trace,

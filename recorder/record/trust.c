@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recorder/record/trust.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -215,10 +216,26 @@ static bool has_safe_files(int dir_fd)
     return safe;
 }
 
+/* `rr pack` takes files into the recording that no list names, and makes another list of mappings;
+ * a mark tells nothing of those. */
+static bool is_packed(int dir_fd)
+{
+    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    bool packed = !dir; /* nothing is known: the same as if it were */
+    for (struct dirent *item; dir && !packed && (item = readdir(dir));)
+        packed = strncmp(item->d_name, RRT_PACKED_PREFIX, strlen(RRT_PACKED_PREFIX)) == 0;
+    if (dir)
+        closedir(dir);
+    else if (fd >= 0)
+        close(fd);
+    return packed;
+}
+
 bool rec_is_ours(int dir_fd)
 {
     struct stat st;
-    return fstat(dir_fd, &st) == 0 && rec_is_owned(&st) && has_mark(dir_fd) &&
+    return fstat(dir_fd, &st) == 0 && rec_is_owned(&st) && has_mark(dir_fd) && !is_packed(dir_fd) &&
            has_safe_files(dir_fd);
 }
 

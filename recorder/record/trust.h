@@ -20,7 +20,8 @@
 int rec_mark_write(const char *trace_dir);
 
 /*
- * Whether the recording in this directory was marked by this user, and nobody else can change it.
+ * Whether the recording in this directory was marked by this user, nobody else can change it, and
+ * `rr pack` did not.
  * In any doubt, and after any error, false; says nothing (wetdbg_fail). Takes the very descriptor
  * that the recording is read by (rrt_trace_dir_fd): a path could lead to another directory by now.
  *

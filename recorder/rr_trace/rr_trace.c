@@ -329,7 +329,10 @@ int rrt_check_sums(struct wetdbg_recording *trace)
 {
     const struct rrt_sums *sums;
     int r = rrt_trace_sums(trace, &sums);
-    return r == 0 && sums ? rrt_sums_check_streams(sums, trace->dir_fd) : r;
+    int packed = r == 0 && sums ? rrt_is_packed(trace) : r;
+    if (packed < 0 || !sums)
+        return packed;
+    return rrt_sums_check_streams(sums, trace->dir_fd, packed ? "mmaps" : NULL);
 }
 
 void rrt_set_skip_data(struct wetdbg_recording *trace, bool skip)
@@ -565,4 +568,15 @@ int rrt_each_mmap(struct wetdbg_recording *trace, rrt_mmap_fn visit, void *arg)
     }
     int rewound = rrt_rewind(trace);
     return r != 0 ? r : rewound;
+}
+
+int rrt_visit_mmaps(struct wetdbg_recording *trace, rrt_mmap_fn visit, void *arg)
+{
+    struct wetdbg_recording *cursor;
+    int r = rrt_reopen(trace, &cursor);
+    if (r != 0)
+        return r;
+    r = rrt_each_mmap(cursor, visit, arg);
+    wetdbg_recording_close(cursor);
+    return r;
 }

@@ -334,8 +334,13 @@ int rrt_backing_open(struct wetdbg_recording *trace, const struct rrt_mmap *map,
 typedef int (*rrt_mmap_fn)(void *arg, const struct rrt_mmap *map);
 int rrt_each_mmap(struct wetdbg_recording *trace, rrt_mmap_fn visit, void *arg);
 
-/* 0 if all streams and side files are as they were recorded, or if nothing tells (the recording was
- * made by rr alone); -WETDBG_ERR_CORRUPT naming the file that differs. Reads all of them. */
+/* 1: `rr pack` has rewritten the recording's list of mappings, and taken all files into it; 0: it
+ * has not; or an error of reading. */
+int rrt_is_packed(struct wetdbg_recording *trace);
+
+/* 0 if all streams and side files are as they were recorded (but for the mappings of a packed
+ * recording), or if nothing tells (the recording was made by rr alone); -WETDBG_ERR_CORRUPT naming
+ * the file that differs. Reads all of them. */
 int rrt_check_sums(struct wetdbg_recording *trace);
 
 /* Names as in the dump: "SYSCALL", "SIGNAL", ...; "?" for a number without name. */

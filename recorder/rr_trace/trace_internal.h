@@ -40,6 +40,9 @@ bool rrt_is_exec(const struct rrt_frame *frame);
 bool rrt_has_more_mmaps(const struct wetdbg_recording *trace);
 bool rrt_has_more_tasks(const struct wetdbg_recording *trace);
 
+/* rrt_each_mmap() through a second cursor: the caller's place stays where it is. */
+int rrt_visit_mmaps(struct wetdbg_recording *trace, rrt_mmap_fn visit, void *arg);
+
 struct rrt_process_table;
 void rrt_process_table_free(struct rrt_process_table *table); /* NULL is fine */
 

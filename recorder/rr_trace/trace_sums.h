@@ -20,6 +20,9 @@
 
 #define RRT_SUMS_NAME "wetdbg.sums"
 
+/* How `rr pack` names the files behind mappings. */
+#define RRT_PACKED_PREFIX "mmap_pack_"
+
 /* All but backing files that a recording can have; side files may be missing. */
 extern const char *const rrt_sums_streams[];
 extern const size_t rrt_sums_stream_count, rrt_sums_streams_always;
@@ -49,8 +52,8 @@ const struct rrt_sum *rrt_sums_find(const struct rrt_sums *sums, const char *nam
 /* Whether the open file is what the row says: reads all of it. -WETDBG_ERR_CORRUPT if not. */
 int rrt_sum_check(const struct rrt_sums *sums, const struct rrt_sum *row, int fd);
 
-/* The same for all streams and side files of the list. */
-int rrt_sums_check_streams(const struct rrt_sums *sums, int dir_fd);
+/* The same for all streams and side files of the list but one, or NULL. */
+int rrt_sums_check_streams(const struct rrt_sums *sums, int dir_fd, const char *except);
 
 /* Appends the first line of a list; a row for an open file. */
 int rrt_sums_put_head(struct wd_buf *text);

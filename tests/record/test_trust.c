@@ -155,6 +155,16 @@ static void mark_is_not_to_be_had_without_the_key(void **state)
     build_remove_dir(foreign);
 }
 
+/* Packing leaves list and mark as they are, and makes another list of mappings. */
+static void mark_of_a_packed_recording_is_none(void **state)
+{
+    (void)state;
+    build_write_file(dir, "mmap_pack_0_sample", "content", 7);
+    assert_false(is_ours());
+    unlink(path_of("mmap_pack_0_sample"));
+    assert_true(is_ours());
+}
+
 static void mark_that_is_damaged_is_none(void **state)
 {
     (void)state;
@@ -266,6 +276,7 @@ int main(void)
         CASE(mark_makes_a_recording_ours),
         CASE(list_names_streams_and_backing_files),
         CASE(mark_is_not_to_be_had_without_the_key),
+        CASE(mark_of_a_packed_recording_is_none),
         CASE(mark_that_is_damaged_is_none),
         CASE(mark_is_worth_nothing_where_others_may_write),
         CASE(mark_needs_a_key_that_nobody_else_reads),

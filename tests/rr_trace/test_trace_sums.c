@@ -138,6 +138,23 @@ static void sums_that_do_not_name_a_copy_refuse_it(void **state)
     expect_corrupt(open_copy("mmap_copy_3_x", &backing), "does not name the backing file");
 }
 
+/* Packing gives what was listed other names. */
+static void sums_find_one_bit_in_a_packed_copy(void **state)
+{
+    struct rrt_backing backing;
+    char bytes[4096];
+    (void)state;
+    int fd = open(path_of(COPY_NAME), O_RDONLY);
+    ssize_t size = read(fd, bytes, sizeof(bytes));
+    close(fd);
+    build_write_file(dir, "mmap_pack_0_x", bytes, (size_t)size);
+    assert_int_equal(open_copy("mmap_pack_0_x", &backing), 0);
+    assert_int_equal(backing.proof, RRT_PROOF_DIGEST);
+    close(backing.fd);
+    flip_bit("mmap_pack_0_x", 6);
+    expect_corrupt(open_copy("mmap_pack_0_x", &backing), "no file of the recording was like that");
+}
+
 static void sums_that_do_not_name_a_side_file_refuse_it(void **state)
 {
     (void)state;
@@ -283,6 +300,7 @@ int main(void)
         CASE(sums_find_one_bit_in_any_stream),
         CASE(sums_find_one_bit_in_a_mapped_copy),
         CASE(sums_that_do_not_name_a_copy_refuse_it),
+        CASE(sums_find_one_bit_in_a_packed_copy),
         CASE(sums_that_do_not_name_a_side_file_refuse_it),
         CASE(sums_of_the_first_version_speak_of_streams_only),
         CASE(sums_that_are_damaged_are_refused),
