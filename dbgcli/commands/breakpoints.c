@@ -8,6 +8,7 @@
 #include "dbgcli/alloc.h"
 #include "dbgcli/args.h"
 #include "dbgcli/eval/arithmetic.h"
+#include "dbgcli/eval/kept.h"
 #include "dbgcli/nav/general.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/nav/thread.h"
@@ -59,6 +60,7 @@ struct cli_breakpoint *cli_breakpoint_add(struct cli_session *session, enum wetd
     one->is.arg = one;
     all->list = cli_realloc(all->list, all->count + 1, sizeof(*all->list));
     all->list[all->count++] = one;
+    cli_kept_set_integer(session->kept, "bpnum", one->number);
     return one;
 }
 
@@ -73,13 +75,32 @@ void cli_breakpoint_remove(struct cli_session *session, struct cli_breakpoint *o
     breakpoint_free(one);
 }
 
+/* What a variable of the user's holds, if that is an integer. */
+static bool number_of_variable(struct cli_session *session, const char *name, uint64_t *number)
+{
+    struct cli_value value;
+    struct cli_moment *moment;
+    return !cli_kept_is_number(name) && cli_session_moment(session, &moment) == 0 &&
+           cli_kept_get(session->kept, name, &value) == 0 &&
+           value.type.kind == WETDBG_TYPE_SIGNED && cli_value_bits(moment, &value, number) == 0;
+}
+
+int cli_breakpoint_number(struct cli_session *session, const char *text, uint64_t *number)
+{
+    bool is_number = *text == '$' ? number_of_variable(session, text + 1, number)
+                                  : cli_number_parse(text, number);
+    return is_number ? 0
+                     : wetdbg_fail(-WETDBG_ERR_USAGE, "'%s' is no number of a breakpoint", text);
+}
+
 int cli_breakpoint_find(struct cli_session *session, const char *number,
                         struct cli_breakpoint **one)
 {
     struct cli_breakpoints *all = session->breakpoints;
     uint64_t wanted;
-    if (!cli_number_parse(number, &wanted))
-        return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s' is no number of a breakpoint", number);
+    int err = cli_breakpoint_number(session, number, &wanted);
+    if (err)
+        return err;
     for (size_t i = 0; i < all->count; i++)
         if (all->list[i]->number == wanted) {
             *one = all->list[i];

@@ -56,7 +56,10 @@ void cli_breakpoint_remove(struct cli_session *session, struct cli_breakpoint *o
 /* Forgets what the search has learned and counted: for another condition. NULL takes it away. */
 void cli_breakpoint_set_condition(struct cli_breakpoint *one, const char *condition);
 
-/* That of a number. -WETDBG_ERR_USAGE, -WETDBG_ERR_NOT_FOUND. */
+/* Reads a breakpoint's number, or a variable ("$bpnum") that holds one. -WETDBG_ERR_USAGE. */
+int cli_breakpoint_number(struct cli_session *session, const char *text, uint64_t *number);
+
+/* That of a number, as above. -WETDBG_ERR_USAGE, -WETDBG_ERR_NOT_FOUND. */
 int cli_breakpoint_find(struct cli_session *session, const char *number,
                         struct cli_breakpoint **one);
 

@@ -82,9 +82,11 @@ static int change_some(struct cli_session *session, const char *numbers, change_
     const char *dash = strchr(numbers, '-');
     uint64_t first, last;
     char *head = cli_strndup(numbers, dash ? (size_t)(dash - numbers) : strlen(numbers));
-    bool is_good = cli_number_parse(head, &first) && (!dash || cli_number_parse(dash + 1, &last));
+    int bad = cli_breakpoint_number(session, head, &first);
     free(head);
-    if (!is_good || (dash && last < first))
+    if (!bad && dash)
+        bad = cli_breakpoint_number(session, dash + 1, &last);
+    if (bad || (dash && last < first))
         return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s' is no number of a breakpoint", numbers);
     if (!dash) {
         int err = cli_breakpoint_find(session, numbers, &one);

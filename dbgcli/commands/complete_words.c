@@ -49,7 +49,8 @@ enum words {
     WORDS_NUMBERED = 1048576, /* what has numbers */
     WORDS_FRAMES = 4194304,
     WORDS_APPLY = 8388608,
-    WORDS_SHOWN = 2097152, /* what `show` has beside slices and settings */
+    WORDS_SAVED = 16777216, /* what `save` has beside slices */
+    WORDS_SHOWN = 2097152,  /* what `show` has beside slices and settings */
 };
 
 static const struct {
@@ -65,7 +66,7 @@ static const struct {
     {"let", WORDS_SLICES, WORDS_SLICES}, /* what makes one is completed as a line of its own */
     {"show", WORDS_SLICES | WORDS_SETTINGS | WORDS_SHOWN, WORDS_SLICES},
     {"diff", WORDS_SLICES, WORDS_SLICES},
-    {"save", WORDS_SLICES, WORDS_PATHS},
+    {"save", WORDS_SLICES | WORDS_SAVED, WORDS_PATHS},
     {"prune", WORDS_NONE, WORDS_NONE},
     {"mark", WORDS_VERDICTS, WORDS_FILES | WORDS_TIMES},
     {"what-if", WORDS_INPUTS | WORDS_FILES | WORDS_EXPRESSION, WORDS_CHANGE},
@@ -493,6 +494,8 @@ static void add_words(struct cli_repl *repl, unsigned words, const char *typed,
         add_each(&adding, frames);
     if (words & WORDS_APPLY)
         cli_completions_add(completions, typed, "apply");
+    if (words & WORDS_SAVED)
+        cli_completions_add(completions, typed, "breakpoints");
     if (words & WORDS_SHOWN)
         add_each(&adding, shown);
     if (words & WORDS_SWITCH)

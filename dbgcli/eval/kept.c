@@ -6,6 +6,7 @@
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/args.h"
+#include "dbgcli/eval/arithmetic.h"
 #include <wetdbg/errors.h>
 
 #define KEPT_BYTES_MAX (1 << 20) /* of one value */
@@ -145,6 +146,17 @@ static struct entry *find_variable(const struct cli_kept *kept, const char *name
     return NULL;
 }
 
+/* Puts an entry into the place of the variable of that name. */
+static void put_variable(struct cli_kept *kept, const char *name, struct entry made)
+{
+    struct entry *entry = find_variable(kept, name);
+    made.name = cli_strdup(name);
+    if (!entry)
+        entry = add(&kept->variables);
+    entry_fini(entry);
+    *entry = made;
+}
+
 int cli_kept_set(struct cli_kept *kept, struct cli_moment *moment, const char *name,
                  const struct cli_value *value)
 {
@@ -153,13 +165,17 @@ int cli_kept_set(struct cli_kept *kept, struct cli_moment *moment, const char *n
     if (err)
         return err;
     leave_memory(&made);
-    struct entry *entry = find_variable(kept, name);
-    made.name = cli_strdup(name);
-    if (!entry)
-        entry = add(&kept->variables);
-    entry_fini(entry);
-    *entry = made;
+    put_variable(kept, name, made);
     return 0;
+}
+
+void cli_kept_set_integer(struct cli_kept *kept, const char *name, int64_t number)
+{
+    struct entry made = {.is_lost = false};
+    bool is_int = number >= INT32_MIN && number <= INT32_MAX;
+    cli_value_set(&made.value, cli_type_basic(is_int ? CLI_BASIC_INT : CLI_BASIC_LONG),
+                  (uint64_t)number);
+    put_variable(kept, name, made);
 }
 
 /* ---- looking one up ---- */

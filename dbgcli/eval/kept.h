@@ -34,6 +34,9 @@ int cli_kept_get(const struct cli_kept *kept, const char *name, struct cli_value
 int cli_kept_set(struct cli_kept *kept, struct cli_moment *moment, const char *name,
                  const struct cli_value *value);
 
+/* Gives a variable an integer as its value. */
+void cli_kept_set_integer(struct cli_kept *kept, const char *name, int64_t number);
+
 struct cli_kept_row {
     size_t number;          /* of the history; 0: a variable */
     const char *name;       /* of a variable */

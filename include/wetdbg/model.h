@@ -115,7 +115,8 @@ int wetdbg_functions_named(struct wetdbg_model *model, const char *name,
                            struct wetdbg_function **functions, size_t *count);
 
 /* Where the code of each function of this name begins that is inlined into others: sorted, as a gdb
- * breakpoint on the function takes them. -WETDBG_ERR_NOT_FOUND, without a sentence, if there is
+ * breakpoint on the function takes them. Parameters tell them apart, also those that have no
+ * linker's name, but for C's. -WETDBG_ERR_NOT_FOUND, without a sentence, if there is
  * none. `pcs` is for the caller to free. */
 int wetdbg_inlined_named(struct wetdbg_model *model, const char *name, uint64_t **pcs,
                          size_t *count);

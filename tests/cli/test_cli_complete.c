@@ -108,6 +108,7 @@ static void values_of_options_are_offered(void **state)
     expect(*state, "slice --against /proc/self/envir", "/proc/self/environ");
     expect(*state, "what-if x=1 --keep /proc/self/envir", "/proc/self/environ");
     expect(*state, "save A /proc/self/envir", "/proc/self/environ");
+    expect(*state, "save bre", "breakpoints");
     expect(*state, "let A = load /proc/self/envir", "/proc/self/environ");
     expect(*state, "what-if main.c:12 sw", "switch");
     expect(*state, "what-if x=1 @s", "start");

@@ -134,6 +134,42 @@ def check_backward(bench, trace):
             bench.fail(f"{setup}: forward {there}, backward {back}")
 
 
+SAVED = """break fibonacci if n > 3
+commands
+silent
+print n
+end
+tbreak walk.c:53
+watch hits
+ignore $bpnum 4
+rwatch small
+break add
+disable $bpnum
+awatch text
+condition $bpnum hits == 2
+"""
+
+
+def check_saved(bench, program, trace):
+    """`save breakpoints` writes what gdb writes, and `source` makes the same of it again."""
+    script, theirs, ours = bench.path("saved"), bench.path("saved.gdb"), bench.path("saved.ours")
+    with open(script, "w") as file:
+        file.write(SAVED)
+    gdb = bench.run("gdb", "-nx", "-batch", "-ex", "break main", "-ex", "run > /dev/null", "-ex", "delete", "-ex",
+                    f"source {script}", "-ex", f"save breakpoints {theirs}", program)
+    run = bench.run(bench.wetdbg, "replay", trace, "--batch", "--json", "-e", f"source {script}", "-e", "info breakpoints",
+                    "-e", f"save breakpoints {ours}")
+    if not os.path.exists(theirs) or not os.path.exists(ours):
+        bench.fail(f"nothing was saved\n{gdb}\n{run}")
+        return
+    texts = [open(path).read() for path in (theirs, ours)]
+    bench.check(texts[0] == texts[1] and len(texts[0]) > 150, f"save breakpoints\n gdb: {texts[0]}\nours: {texts[1]}")
+    again = bench.run(bench.wetdbg, "replay", trace, "--batch", "--json", "-e", f"source {theirs}", "-e", "info breakpoints")
+    lists = [[row for row in r.objects() if row["schema"] == "wetdbg.breakpoints/1"][-1] for r in (run, again)]
+    bench.check(lists[0] == lists[1] and len(lists[0]["breakpoints"]) == 6, f"{lists[0]}\nagain: {lists[1]}")
+    bench.check(run.objects()[-1]["saved"][0]["file"] == ours, "where it is saved", run)
+
+
 def check_syscalls(bench, program, trace):
     """A system call stops twice; gdb counts as many."""
     run = bench.run("gdb", "-nx", "-batch", "-ex", "catch syscall write", "-ex", "run > /dev/null", *["-ex", "continue"] * 30,
@@ -249,6 +285,7 @@ def main():
     for setup, moves in SCENES:
         check_scene(bench, program, trace, setup, moves)
     check_backward(bench, trace)
+    check_saved(bench, program, trace)
     check_syscalls(bench, program, trace)
     check_reads(bench, trace)
     check_commands(bench, trace)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whole answers of `info types` and `info frame`, against gdb on the same program."""
+"""Whole answers of `info types` and `info frame`, and functions by their parameters, against gdb on the same program."""
 import os
 import re
 import sys
@@ -109,6 +109,32 @@ def check_frames(bench, program, trace, source, mark, count):
             bench.fail(f"{os.path.basename(program)}, {mark}, {title}\n gdb: {expected}\nours: {found}")
 
 
+# ---- functions by their parameters ----
+
+SIGNATURES = ["inlined(int)", "inlined(const char *)", "inlined(char const*)", "inlined(unsigned long,const char**)",
+              "called(int)", "called(const char*)", "called(char const *)", "get(long)", "box::get(int) const",
+              "(anonymous namespace)::box::get(long)", "none(void)"]
+UNKNOWN = ["inlined()", "inlined(char)", "called(void)", "none(int)"]
+
+
+def check_signatures(bench, program, trace, source):
+    """Each of them stops in the line that says so; of functions that are not inlined gdb says the same."""
+    words = [word for text in SIGNATURES for word in ("-e", f"break {text}")]
+    run = bench.run(bench.wetdbg, "replay", trace, "--batch", "--json", *words)
+    found = [[place["line"] for place in row["breakpoint"]["places"]] for row in run.objects()
+             if row["schema"] == "wetdbg.breakpoint/1"]
+    expected = [[line_of(source, f"// {text}\n")] for text in
+                ("INT", "TEXT", "TEXT", "LONG", "CALLED", "TEXT CALLED", "TEXT CALLED", "GET LONG", "GET INT", "GET LONG", "NONE")]
+    bench.check(found == expected, f"by their parameters: {found}, not {expected}", run)
+    called = [text for text in SIGNATURES if text.startswith("called")]
+    gdb = bench.run(*GDB, *[word for text in called for word in ("-ex", f"break {text}")], program)
+    theirs = [[int(line)] for line in re.findall(r"line (\d+)\.", gdb.out)]
+    bench.check(theirs == expected[4:7], f"gdb: {theirs}", gdb)
+    for text in UNKNOWN:
+        run = bench.run(bench.wetdbg, "replay", trace, "--batch", "-e", f"break {text}")
+        bench.check(run.status == 1 and "no function is called" in run.err, f"there is no {text}", run)
+
+
 def record(bench, name, *command):
     program, trace = bench.path(name), bench.path(f"{name}.trace")
     built = bench.run(*command, "-g", "-o", program)
@@ -129,6 +155,9 @@ def main():
     check_types(bench, program, trace, ["", "ns::", "box<int>", "^shape"], 25)
     check_frames(bench, program, trace, info, "INLINED", 3)
     check_frames(bench, program, trace, info, "HANDLER", 2)
+    signatures = os.path.join(HERE, "signatures.cc")
+    program, trace = record(bench, "signatures", "g++", "-O2", signatures)
+    check_signatures(bench, program, trace, signatures)
     program, trace = record(bench, "walk", "gcc", "-O0", walk)
     check_frames(bench, program, trace, walk, "return sum;", 3)
     check_frames(bench, program, trace, walk, "/* LAST */", 2)

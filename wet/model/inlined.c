@@ -14,12 +14,13 @@
 #include "wet/model/image.h"
 #include "wet/model/names.h"
 #include "wet/model/qualify.h"
+#include "wet/model/types.h"
 #include "wet/model/units.h"
 #include <wetdbg/errors.h>
 
 struct search {
     const char *name;
-    const char *last; /* behind the last "::" */
+    const char *last; /* behind the last "::" that is in no parameter */
     struct mdl_name_pattern pattern;
     uint64_t *pcs;
     size_t count, capacity;
@@ -34,6 +35,88 @@ static bool may_be(const struct search *search, const char *name)
            (!name[length] || name[length] == '<');
 }
 
+/* ---- Signatures -------------------------------------------------------------------------- */
+
+struct signature {
+    struct mdl_mod *mod;
+    char *text; /* "f(int, char const*" */
+    bool is_const;
+    bool has_parameters;
+};
+
+static int add_part(struct signature *signature, const char *part)
+{
+    char *longer;
+
+    if (asprintf(&longer, "%s%s%s", signature->text, signature->has_parameters ? ", " : "", part) <
+        0)
+        return -ENOMEM;
+    free(signature->text);
+    signature->text = longer;
+    signature->has_parameters = true;
+    return 0;
+}
+
+static int add_parameter(void *context, Dwarf_Die *die)
+{
+    struct signature *signature = context;
+    struct wetdbg_type type;
+    int result;
+
+    if (dwarf_tag(die) == DW_TAG_unspecified_parameters)
+        return add_part(signature, "...");
+    if (dwarf_tag(die) != DW_TAG_formal_parameter)
+        return 0;
+    result = mdl_type_of(signature->mod, die, &type);
+    if (result < 0)
+        return result;
+    if (!dwarf_hasattr_integrate(die, DW_AT_artificial))
+        return add_part(signature, type.name);
+    /* what a const member function is called for points to what is const */
+    signature->is_const = strncmp(type.name, "const ", 6) == 0;
+    return 0;
+}
+
+/* The name of an inlined function with its parameters, to be freed; NULL: memory is short. */
+static char *signature_of(struct mdl_unit *unit, uint32_t scope, const char *name)
+{
+    struct signature signature = {.mod = unit->mod};
+    uint64_t budget = mdl_die_budget(&unit->die);
+    Dwarf_Attribute attribute;
+    Dwarf_Die origin;
+    char *whole = NULL;
+
+    if (!dwarf_attr(&unit->scopes[scope].die, DW_AT_abstract_origin, &attribute) ||
+        !dwarf_formref_die(&attribute, &origin))
+        return strdup(name);
+    if (asprintf(&signature.text, "%s(", name) < 0)
+        return NULL;
+    if (mdl_die_children(&origin, &budget, add_parameter, &signature) < 0 ||
+        asprintf(&whole, "%s)%s", signature.text, signature.is_const ? " const" : "") < 0)
+        whole = NULL;
+    free(signature.text);
+    return whole;
+}
+
+/* Where DWARF has no linker's name for it: of what is only in its unit, and of C. */
+static int matches_parameters(const struct search *search, struct mdl_unit *unit, uint32_t scope,
+                              const char *name)
+{
+    char *signature;
+    int result;
+
+    if (mdl_die_is_of_c(unit->mod, &unit->die))
+        return 0;
+    signature = signature_of(unit, scope, name);
+    if (!signature)
+        return -ENOMEM;
+    result = mdl_name_pattern_matches_text(&search->pattern, signature);
+    free(signature);
+    return result;
+}
+
+/* ---- Scopes ------------------------------------------------------------------------------ */
+
 /* Whether the scope is one of the functions: 1, 0 or -ENOMEM. */
 static int is_wanted(const struct search *search, struct mdl_unit *unit, uint32_t scope)
 {
@@ -47,6 +130,8 @@ static int is_wanted(const struct search *search, struct mdl_unit *unit, uint32_
         return name != NULL;
     if (mdl_name_is_mangled(linkage))
         return mdl_name_pattern_matches(unit->mod->model, &search->pattern, linkage);
+    if (search->pattern.has_parameters)
+        return matches_parameters(search, unit, scope, name);
     return mdl_name_pattern_matches_text(&search->pattern, name);
 }
 
@@ -136,11 +221,12 @@ static void sort_out(struct search *search)
 int wetdbg_inlined_named(struct wetdbg_model *model, const char *name, uint64_t **pcs,
                          size_t *count)
 {
-    struct search search = {.name = name, .last = mdl_name_last_part(name)};
+    struct search search = {.name = name};
     int result = mdl_name_pattern_init(&search.pattern, name);
 
     if (result < 0)
         return result;
+    search.last = mdl_name_last_part(search.pattern.text);
     for (size_t i = 0; result == 0 && i < model->mod_count; i++)
         result = search_module(&search, model->mods[i]);
     mdl_name_pattern_fini(&search.pattern);

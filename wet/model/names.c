@@ -264,6 +264,57 @@ static size_t is_left_out(const char *text)
     return 0;
 }
 
+/* Where the words and template arguments of a type end. */
+static char *end_of_type(char *text)
+{
+    int depth = 0;
+
+    for (; *text && (depth || !strchr("*&,)>[(", *text)); text++)
+        depth += (*text == '<') - (*text == '>');
+    return text;
+}
+
+/* The length of the qualifier that a type begins with, or 0. */
+static size_t qualifier(const char *text)
+{
+    static const char *const words[] = {"const", "volatile"};
+
+    for (size_t i = 0; i < 2; i++)
+        if (strncmp(text, words[i], strlen(words[i])) == 0 && text[strlen(words[i])] == ' ')
+            return strlen(words[i]);
+    return 0;
+}
+
+/* Moves a qualifier of so many bytes behind its type. */
+static void move_behind(char *text, size_t length)
+{
+    char word[16], *end = end_of_type(text + length + 1);
+    size_t rest = (size_t)(end - text) - length - 1;
+    bool is_apart = rest && is_word(end[-1]);
+
+    memcpy(word, text, length);
+    memmove(text, text + length + 1, rest);
+    if (is_apart)
+        text[rest++] = ' ';
+    memcpy(text + rest, word, length);
+    if (!is_apart)
+        memmove(end - 1, end, strlen(end) + 1);
+}
+
+/* Brings parameters in squeezed text into the form that demangled names have: "char const*" for
+ * "const char*", "()" for "(void)". Inner ones come first. */
+static void settle_parameters(char *text)
+{
+    char *none = strstr(text, "(void)");
+
+    for (size_t at = strlen(text); at-- > 0;)
+        for (size_t i = 0, length; strchr("(,<", text[at]) && i < 2; i++)
+            if ((length = qualifier(text + at + 1)) > 0)
+                move_behind(text + at + 1, length);
+    if (none)
+        memmove(none + 1, none + 5, strlen(none + 5) + 1);
+}
+
 /* Copies `from`, abbreviated, in short: no spaces but between words, no ABI tags, and only those of
  * template arguments and parameters that the person typed. Clones go by the name of what they
  * copy. */
@@ -304,6 +355,8 @@ static int squeeze(const char *name, bool keeps_arguments, bool keeps_parameters
         }
     }
     *to = '\0';
+    if (keeps_parameters)
+        settle_parameters(start);
     free(copy);
     return 0;
 }
@@ -421,6 +474,8 @@ const char *mdl_name_last_part(const char *name)
     for (const char *at = name; *at; at++) {
         depth += *at == '<';
         depth -= *at == '>';
+        if (depth == 0 && *at == '(' && !is_left_out(at))
+            break; /* parameters */
         if (depth == 0 && at[0] == ':' && at[1] == ':')
             last = at + 2;
     }
