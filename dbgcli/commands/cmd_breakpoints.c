@@ -9,6 +9,7 @@
 #include "dbgcli/commands/breakpoints.h"
 #include "dbgcli/commands/display.h"
 #include "dbgcli/commands/info_subject.h"
+#include "dbgcli/commands/last_address.h"
 #include "dbgcli/nav/place.h"
 #include "dbgcli/repl/words.h"
 #include <wetdbg/errors.h>
@@ -393,11 +394,23 @@ static void print_row(const struct cli_breakpoint *one)
     }
 }
 
+/* The last one that is listed is where `x` goes on. */
+static void note_last_address(struct cli_session *session)
+{
+    const struct cli_breakpoints *all = session->breakpoints;
+    for (size_t i = all->count; i-- > 0;)
+        if (all->list[i]->is.pc_count) {
+            cli_last_address_next(session, all->list[i]->is.pcs[all->list[i]->is.pc_count - 1]);
+            return;
+        }
+}
+
 int cli_info_breakpoints(struct cli_session *session, const char *operand)
 {
     const struct cli_breakpoints *all = session->breakpoints;
     struct cli_out *out = session->out;
     (void)operand;
+    note_last_address(session);
     if (out->json) {
         json_t *object = cli_json_object("wetdbg.breakpoints/1"), *array = json_array();
         for (size_t i = 0; i < all->count; i++)

@@ -19,7 +19,7 @@ const struct cli_syntax cli_cmd_printf_syntax = {
     .operands_max = 1,
     .is_raw = true,
     .details = "Prints a text with values in it, as C's printf does: %d, %u, %x, %o, %c, %s, %p,\n"
-               "%f, %e, %g, with widths and lengths.",
+               "%f, %e, %g, with widths and lengths; %s takes a text in quotes, too.",
 };
 
 struct printing {
@@ -49,16 +49,31 @@ static char *take_argument(struct printing *printing)
     return cli_strndup(start, (size_t)(at - start));
 }
 
-static int next_value(struct printing *printing, struct cli_value *value)
+static int evaluate(struct printing *printing, const char *text, struct cli_value *value)
 {
-    char *text = take_argument(printing);
-    if (!text)
-        return wetdbg_fail(-WETDBG_ERR_USAGE, "printf: a value is missing for the format");
     int err = cli_value_evaluate(&printing->view, text, value);
-    if (!err)
-        err = cli_value_dereference(printing->view.moment, value);
-    free(text);
-    return err;
+    return err ? err : cli_value_dereference(printing->view.moment, value);
+}
+
+/* The end of the text that begins with a quote, or NULL. */
+static const char *quoted_end(const char *text)
+{
+    const char *at = text + 1;
+    while (*text == '"' && *at && *at != '"')
+        at += 1 + (*at == '\\' && at[1]);
+    return *text == '"' && *at ? at : NULL;
+}
+
+/* What is between the quotes of an argument that is a text itself, to be freed; NULL: it is not. */
+static char *literal(const char *argument)
+{
+    const char *start = argument + strspn(argument, " \t"), *end = quoted_end(start);
+    if (!end || end[1 + strspn(end + 1, " \t")])
+        return NULL;
+    char *inside = cli_strndup(start + 1, (size_t)(end - start - 1));
+    char *plain = cli_unescaped(inside);
+    free(inside);
+    return plain;
 }
 
 /* ---- conversions ---- */
@@ -107,6 +122,11 @@ static int print_real(struct printing *printing, const char *spec, const struct 
     return err;
 }
 
+static void print_literal(struct printing *printing, const char *spec, const char *text)
+{
+    PRINT(printing, spec, "", text);
+}
+
 /* Where the characters of a pointer or an array begin. */
 static int text_address(struct printing *printing, const struct cli_value *value, uint64_t *address)
 {
@@ -133,7 +153,7 @@ static int print_text(struct printing *printing, const char *spec, const struct 
     } while (!err && text[length] && ++length < TEXT_MAX);
     text[length] = 0;
     if (!err)
-        PRINT(printing, spec, "", text);
+        print_literal(printing, spec, text);
     free(text);
     return err;
 }
@@ -165,27 +185,43 @@ static int read_spec(const char **at, char spec[SPEC_MAX], bool *is_long)
     return 0;
 }
 
+static int print_value(struct printing *printing, char *spec, bool is_long,
+                       const struct cli_value *value)
+{
+    char *conversion = &spec[strlen(spec) - 1];
+    if (strchr("feEgGaA", *conversion))
+        return print_real(printing, spec, value);
+    if (*conversion == 's')
+        return print_text(printing, spec, value);
+    if (*conversion == 'p') {
+        fputs("0x", printing->to);
+        *conversion = 'x';
+        is_long = true;
+    }
+    return print_integer(printing, spec, is_long, value);
+}
+
 static int print_next(struct printing *printing, const char **at)
 {
     struct cli_value value;
     char spec[SPEC_MAX];
     bool is_long;
     int err = read_spec(at, spec, &is_long);
-    if (!err)
-        err = next_value(printing, &value);
+    char *argument = err ? NULL : take_argument(printing);
+    if (!err && !argument)
+        err = wetdbg_fail(-WETDBG_ERR_USAGE, "printf: a value is missing for the format");
     if (err)
         return err;
-    char *conversion = &spec[strlen(spec) - 1];
-    if (strchr("feEgGaA", *conversion))
-        return print_real(printing, spec, &value);
-    if (*conversion == 's')
-        return print_text(printing, spec, &value);
-    if (*conversion == 'p') {
-        fputs("0x", printing->to);
-        *conversion = 'x';
-        is_long = true;
-    }
-    return print_integer(printing, spec, is_long, &value);
+    char *text = spec[strlen(spec) - 1] == 's' ? literal(argument) : NULL;
+    if (text)
+        print_literal(printing, spec, text);
+    else
+        err = evaluate(printing, argument, &value);
+    if (!err && !text)
+        err = print_value(printing, spec, is_long, &value);
+    free(text);
+    free(argument);
+    return err;
 }
 
 static int print_all(struct printing *printing, const char *format)
@@ -205,22 +241,13 @@ static int print_all(struct printing *printing, const char *format)
     return err;
 }
 
-/* The end of the format that begins with a quote, or NULL. */
-static const char *format_end(const char *text)
-{
-    const char *at = text + 1;
-    while (*at && *at != '"')
-        at += 1 + (*at == '\\' && at[1]);
-    return *text == '"' && *at ? at : NULL;
-}
-
 int cli_cmd_printf(struct cli_repl *repl, const struct cli_args *args, const char *format)
 {
     struct cli_session *session = repl->session;
     struct cli_moment *moment;
     char *text = NULL;
     size_t size;
-    const char *end = format_end(args->operands[0]);
+    const char *end = quoted_end(args->operands[0]);
     (void)format;
     if (!end)
         return wetdbg_fail(-WETDBG_ERR_USAGE,

@@ -8,6 +8,7 @@
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/disassembly.h"
+#include "dbgcli/commands/last_address.h"
 #include "dbgcli/eval/arithmetic.h"
 #include "dbgcli/eval/value.h"
 #include "dbgcli/interrupt.h"
@@ -27,7 +28,16 @@ const struct cli_syntax cli_cmd_x_syntax = {
         "Memory from an address (an expression) on; without one, what follows. x/16xb: how many,\n"
         "a format (x, z, d, u, o, t, c, a, f, s for text, i for instructions) and a size (b, h, w "
         "or\n"
-        "g: 1, 2, 4 or 8 bytes); format and size stay until others are given.",
+        "g: 1, 2, 4 or 8 bytes); format and size stay until others are given. $_ is the last\n"
+        "address that was shown, $__ the number there.",
+};
+
+/* The unit that was shown last. */
+struct last {
+    uint64_t address;
+    unsigned bytes; /* 0: none was */
+    bool has_number;
+    uint64_t number;
 };
 
 struct examination {
@@ -36,6 +46,7 @@ struct examination {
     uint64_t address, count;
     char format, size;
     json_t *array; /* NULL: text */
+    struct last last;
 };
 
 /* ---- what was asked for ---- */
@@ -155,6 +166,12 @@ static int fail_memory(uint64_t address)
     return wetdbg_fail(-EFAULT, "cannot access memory at address 0x%" PRIx64, address);
 }
 
+/* What is being shown may be the last one. */
+static void note_last(struct examination *x, unsigned bytes, const uint64_t *number)
+{
+    x->last = (struct last){x->address, bytes, number != NULL, number ? *number : 0};
+}
+
 static int show_units(struct examination *x)
 {
     struct cli_out *out = x->session->out;
@@ -171,6 +188,7 @@ static int show_units(struct examination *x)
                 putc('\n', out->stream);
             return fail_memory(x->address);
         }
+        note_last(x, size, &bits);
         if (x->array) {
             char *text = NULL;
             size_t length;
@@ -223,6 +241,7 @@ static int show_string(struct examination *x)
         cli_out_quoted(out, text, length);
         fputs(length == sizeof(text) ? "\"...\n" : "\"\n", out->stream);
     }
+    note_last(x, 1, NULL);
     x->address += length + is_ended;
     return 0;
 }
@@ -247,6 +266,7 @@ static int show_instruction(struct examination *x)
         cli_out_text(out, instruction.text);
         putc('\n', out->stream);
     }
+    note_last(x, 1, NULL);
     x->address += instruction.length;
     return 0;
 }
@@ -281,6 +301,9 @@ int cli_cmd_x(struct cli_repl *repl, const struct cli_args *args, const char *fo
         return err;
     x.array = session->out->json ? json_array() : NULL;
     err = show(&x);
+    if (x.last.bytes)
+        cli_last_address_set(session, x.last.address, x.last.bytes,
+                             x.last.has_number ? &x.last.number : NULL);
     session->examine_is_set = true;
     session->examine_next = x.address;
     session->examine_format = x.format;

@@ -9,6 +9,7 @@
 #include "dbgcli/args.h"
 #include "dbgcli/commands/breakpoints.h"
 #include "dbgcli/commands/info_subject.h"
+#include "dbgcli/commands/last_address.h"
 #include "dbgcli/eval/arithmetic.h"
 #include "dbgcli/nav/place.h"
 #include <wetdbg/errors.h>
@@ -167,6 +168,7 @@ int cli_info_line(struct cli_session *session, const char *text)
         if (!line_of(session, text, pcs[i], &line))
             continue;
         show_line(session, &line, typed_number(text), array);
+        cli_last_address_next(session, line.run_start);
         shown++;
     }
     free(pcs);

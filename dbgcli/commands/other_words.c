@@ -15,9 +15,8 @@
 #define AS_RECORDED "it is as it was recorded; 'what-if' tells how the run goes on with a change"
 #define NO_SCREEN   "there is no full-screen mode; 'display EXPRESSION' shows a value at each stop"
 #define IN_A_SHELL  "'shell COMMAND', or '!COMMAND', runs what a shell knows"
-#define NO_LOOPS                                                                                   \
-    "commands have no loops and branches; 'break ... if CONDITION' chooses stops, and --json is "  \
-    "for scripts in other languages"
+#define NO_LANGUAGE                                                                                \
+    "'if', 'while' and 'define' are there for scripts; --json is for those in other languages"
 #define A_VERB "that is a verb of the program, for a shell: '!wetdbg VERB ...' runs it from here"
 #define LOCALS "'info locals' shows the variables of the frame, 'info args' its arguments"
 #define BEFORE "'reverse-step' goes one line back, 'reverse-next' past calls, 'reverse-continue' on"
@@ -60,6 +59,8 @@ const struct cli_other_word cli_other_words[] = {
     {"dprintf", "'history EXPRESSION' lists all values; 'commands' runs 'print' at a breakpoint"},
     {"dump",
      "'x' shows memory, 'output' what the program wrote; '!wetdbg dump' what a trace holds"},
+    {"else", "it stands between 'if CONDITION' and its 'end'"},
+    {"end", "it ends what 'if', 'while', 'define', 'document' or 'commands' began"},
     {"edit", "'!$EDITOR FILE' opens an editor"},
     {"eval", "'print' shows the value of an expression"},
     {"exec-file", OWN_FILES},
@@ -72,10 +73,9 @@ const struct cli_other_word cli_other_words[] = {
     {"gcore", ALL_RECORDED},
     {"generate-core-file", ALL_RECORDED},
     {"grep", "'search --string TEXT' looks for it in the whole run, '!grep' in files"},
-    {"guile", NO_LOOPS},
+    {"guile", NO_LANGUAGE},
     {"handle", "'catch signal' stops where signals came, 'info signals' lists them"},
     {"hexdump", "'x/16xb ADDRESS' shows memory"},
-    {"if", NO_LOOPS},
     {"image",
      "'info modules' lists the program and its libraries, 'info symbol ADDRESS' names one"},
     {"inferior", "'wetdbg ps' lists the processes of a recording, 'replay --process' opens one"},
@@ -103,7 +103,7 @@ const struct cli_other_word cli_other_words[] = {
     {"process", "'info program' tells of the run, 'continue' and 'step' walk through it"},
     {"ps", A_VERB},
     {"pwd", IN_A_SHELL},
-    {"python", NO_LOOPS},
+    {"python", NO_LANGUAGE},
     {"queue-signal", AS_RECORDED},
     {"record", ALL_RECORDED},
     {"refresh", NO_SCREEN},
@@ -147,7 +147,6 @@ const struct cli_other_word cli_other_words[] = {
     {"vars", LOCALS},
     {"verify", A_VERB},
     {"when", "'instances FILE:LINE' lists when a line ran"},
-    {"while", NO_LOOPS},
     {"who", CAUSES},
     {"winheight", NO_SCREEN},
     {"with", "'set SETTING VALUE' sets it for the commands that follow"},

@@ -115,6 +115,15 @@ void cli_session_lend(const struct cli_session *session, struct cli_moment *mome
     moment->manner = &session->manner;
 }
 
+/* Behind its last instruction the program has exited: $_exitcode is known from then on. */
+static void note_exit(struct cli_session *session)
+{
+    int status;
+    if (session->time == session->info->last_time + 1 &&
+        cli_run_end(session->wet, &status) == CLI_RUN_END_EXIT)
+        cli_kept_set_integer(session->kept, "_exitcode", status);
+}
+
 int cli_session_go(struct cli_session *session, wetdbg_time time)
 {
     struct cli_moment *moment;
@@ -131,6 +140,7 @@ int cli_session_go(struct cli_session *session, wetdbg_time time)
     session->skipped = 0;
     session->stopped_at = 0;
     session->list_file = NULL;
+    note_exit(session);
     return 0;
 }
 

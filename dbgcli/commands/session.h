@@ -192,6 +192,10 @@ CLI_DECLARE_COMMAND(ptype);
 CLI_DECLARE_COMMAND(x);
 CLI_DECLARE_COMMAND(set);
 CLI_DECLARE_COMMAND(disassemble);
+CLI_DECLARE_COMMAND(if);
+CLI_DECLARE_COMMAND(while);
+CLI_DECLARE_COMMAND(loop_break);
+CLI_DECLARE_COMMAND(loop_continue);
 
 /* "f (a=1, b=...) at a.c:12": a frame as `backtrace` shows it, without its number and address. */
 void cli_frame_print(struct cli_out *out, struct cli_moment *moment, size_t index);

@@ -12,19 +12,60 @@ static const char blanks[] = " \t\r\n\f\v";
 
 /* ---- what waits ---- */
 
-void cli_repl_queue_from(struct cli_repl *repl, const char *line, const char *place)
+static struct cli_waiting *insert(struct cli_repl *repl, const char *line, const char *place,
+                                  unsigned depth)
 {
     repl->queue = cli_realloc(repl->queue, repl->queue_count + 1, sizeof(*repl->queue));
-    memmove(&repl->queue[repl->queue_at + 1], &repl->queue[repl->queue_at],
-            (repl->queue_count - repl->queue_at) * sizeof(*repl->queue));
-    repl->queue[repl->queue_at++] =
-        (struct cli_waiting){cli_strdup(line), place ? cli_strdup(place) : NULL, repl->depth + 1};
-    repl->queue_count++;
+    struct cli_waiting *made = &repl->queue[repl->queue_at++];
+    memmove(made + 1, made, (repl->queue_count++ - (repl->queue_at - 1)) * sizeof(*made));
+    *made =
+        (struct cli_waiting){cli_strdup(line), place ? cli_strdup(place) : NULL, .depth = depth};
+    return made;
+}
+
+void cli_repl_queue_from(struct cli_repl *repl, const char *line, const char *place)
+{
+    insert(repl, line, place, repl->depth + 1);
 }
 
 void cli_repl_queue(struct cli_repl *repl, const char *line)
 {
     cli_repl_queue_from(repl, line, repl->place);
+}
+
+void cli_queue_lines(struct cli_repl *repl, char *const *lines, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        insert(repl, lines[i], repl->place, repl->depth);
+}
+
+void cli_queue_turn(struct cli_repl *repl, char *const *lines, size_t count)
+{
+    size_t first = repl->queue_at;
+    cli_queue_lines(repl, lines, count);
+    repl->queue[first].repeats = count;
+}
+
+/* Drops the first `count` lines. */
+static void drop_first(struct cli_repl *repl, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        cli_waiting_fini(&repl->queue[i]);
+    repl->queue_count -= count;
+    memmove(repl->queue, repl->queue + count, repl->queue_count * sizeof(*repl->queue));
+}
+
+bool cli_queue_leave_turn(struct cli_repl *repl, bool is_break)
+{
+    size_t at = 0;
+    /* what a command of the user's, or a file, runs is not in the loop that runs that */
+    while (at < repl->queue_count && repl->queue[at].depth >= repl->depth &&
+           !(repl->queue[at].repeats && repl->queue[at].depth == repl->depth))
+        at++;
+    if (at == repl->queue_count || repl->queue[at].depth < repl->depth)
+        return false;
+    drop_first(repl, is_break ? at + repl->queue[at].repeats : at);
+    return true;
 }
 
 bool cli_queue_take(struct cli_repl *repl, struct cli_waiting *line)
@@ -33,8 +74,8 @@ bool cli_queue_take(struct cli_repl *repl, struct cli_waiting *line)
     if (!repl->queue_count)
         return false;
     *line = repl->queue[0];
-    repl->queue_count--;
-    memmove(repl->queue, repl->queue + 1, repl->queue_count * sizeof(*repl->queue));
+    repl->queue[0] = (struct cli_waiting){0};
+    drop_first(repl, 1);
     return true;
 }
 
@@ -58,6 +99,7 @@ void cli_queue_drop(struct cli_repl *repl)
 struct cli_block {
     char **lines;
     size_t count;
+    bool is_text;   /* its lines begin no blocks */
     unsigned depth; /* blocks begun in it */
     cli_block_fn done;
     void *arg;
@@ -69,19 +111,36 @@ void cli_repl_collect(struct cli_repl *repl, cli_block_fn done, void *arg)
     *repl->block = (struct cli_block){.done = done, .arg = arg};
 }
 
-/* Whether the line is this word, or begins with it. */
-static bool is_word(const char *line, const char *word)
+void cli_repl_collect_text(struct cli_repl *repl, cli_block_fn done, void *arg)
+{
+    cli_repl_collect(repl, done, arg);
+    repl->block->is_text = true;
+}
+
+bool cli_line_is(const char *line, const char *word)
 {
     size_t length = strlen(word);
-    return strncmp(line, word, length) == 0 && (!line[length] || strchr(blanks, line[length]));
+    line += strspn(line, blanks);
+    return strncmp(line, word, length) == 0 &&
+           (!line[length] || line[length] == '(' || strchr(blanks, line[length]));
+}
+
+int cli_line_nesting(const char *line)
+{
+    static const char *const words[] = {"commands", "define", "document", "if", "while"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (cli_line_is(line, words[i]))
+            return 1;
+    return cli_line_is(line, "end") ? -1 : 0;
 }
 
 static int finish(struct cli_repl *repl, bool is_whole)
 {
     struct cli_block *block = repl->block;
+    char *none[] = {NULL};
+    char **lines = block->count ? block->lines : none;
     repl->block = NULL;
-    int err =
-        block->done(repl, is_whole ? block->lines : NULL, is_whole ? block->count : 0, block->arg);
+    int err = block->done(repl, is_whole ? lines : NULL, is_whole ? block->count : 0, block->arg);
     for (size_t i = 0; i < block->count; i++)
         free(block->lines[i]);
     free(block->lines);
@@ -92,13 +151,12 @@ static int finish(struct cli_repl *repl, bool is_whole)
 int cli_block_take(struct cli_repl *repl, const char *line)
 {
     struct cli_block *block = repl->block;
+    int nesting = cli_line_nesting(line);
     line += strspn(line, blanks);
-    if (is_word(line, "end") && !block->depth)
+    if (nesting < 0 && !block->depth)
         return finish(repl, true);
-    if (is_word(line, "end"))
-        block->depth--;
-    else if (is_word(line, "commands") || is_word(line, "define") || is_word(line, "document"))
-        block->depth++;
+    if (!block->is_text)
+        block->depth += (unsigned)nesting;
     size_t length = strlen(line);
     while (length && strchr(blanks, line[length - 1]))
         length--;

@@ -50,11 +50,19 @@ static int run_command(struct cli_repl *repl, const struct cli_command *command,
     return err;
 }
 
+/* The length of a line's first word: "if(x)" begins with "if". */
+static size_t first_word(const char *line)
+{
+    size_t length = strcspn(line, blanks), letters = strcspn(line, "(");
+    bool is_joined = letters < length && (cli_line_is(line, "if") || cli_line_is(line, "while"));
+    return is_joined ? letters : length;
+}
+
 /* A line after its first word, as one operand, without the blanks around it. */
 static char *raw_operand(const char *line)
 {
     line += strspn(line, blanks);
-    line += strcspn(line, blanks);
+    line += first_word(line);
     line += strspn(line, blanks);
     size_t length = strlen(line);
     while (length && strchr(blanks, line[length - 1]))
@@ -113,7 +121,7 @@ static int evaluate(struct cli_repl *repl, const char *line)
     const char *start = line + strspn(line, blanks);
     if (*start == '!')
         return evaluate_shell(repl, start);
-    size_t length = strcspn(start, blanks);
+    size_t length = first_word(start);
     char *name = cli_strndup(start, length);
     const struct cli_command *command;
     int err = 0;
@@ -229,11 +237,13 @@ int cli_repl_run_script(struct cli_repl *repl, const char *path, FILE *input)
 
 /* ---- the loop ---- */
 
-/* What an empty line after this one stands for, to be freed. */
+/* What an empty line after this one stands for, to be freed; NULL: nothing. */
 static char *repetition(struct cli_repl *repl, const char *line)
 {
     const struct cli_command *command;
     const char *start = line + strspn(line, blanks);
+    if (cli_line_nesting(line) > 0)
+        return NULL; /* the lines that followed are not kept */
     char *word = cli_strndup(start, strcspn(start, blanks));
     char *name = cli_strndup(word, strcspn(word, "/"));
     bool is_known = cli_command_find(repl->commands, name, &command) == 0;

@@ -152,7 +152,7 @@ int cli_cmd_document(struct cli_repl *repl, const struct cli_args *args, const c
     if (!find(repl, args->operands[0]))
         return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "document: 'define' made no command '%s'",
                            args->operands[0]);
-    cli_repl_collect(repl, take_help, cli_strdup(args->operands[0]));
+    cli_repl_collect_text(repl, take_help, cli_strdup(args->operands[0]));
     return 0;
 }
 

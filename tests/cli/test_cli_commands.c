@@ -41,8 +41,8 @@ static void check_rows(struct cli_prompt *f, const struct row *rows, size_t coun
         int status = cli_prompt_execute(f, rows[i].line);
         const char *said = rows[i].status ? f->said.errors : f->said.answer;
         if (status != rows[i].status || strcmp(said, rows[i].answer) != 0)
-            fail_msg("'%s' gave %d and said:\n%s%s", rows[i].line, status, f->said.answer,
-                     f->said.errors);
+            fail_msg("row %zu: '%s' gave %d and said:\n%s%s", i, rows[i].line, status,
+                     f->said.answer, f->said.errors);
     }
 }
 
@@ -982,6 +982,75 @@ static void what_cannot_stop_is_refused(void **state)
     check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
+/* Lines that are typed one by one. */
+static void lines_run_by_conditions(void **state)
+{
+    static const struct row rows[] = {
+        {"if 2 > 1", 0, ""},
+        {"print 1", 0, ""},
+        {"else", 0, ""},
+        {"print 2", 0, ""},
+        {"end", 0, "1 = 1\n"},
+        {"if(2 < 1)", 0, ""},
+        {"print 1", 0, ""},
+        {"if 1", 0, ""},
+        {"else", 0, ""},
+        {"end", 0, ""},
+        {"else", 0, ""},
+        {"print 2", 0, ""},
+        {"end", 0, "2 = 2\n"},
+        {"set $n = 0", 0, ""},
+        {"while 1", 0, ""},
+        {"set $n = $n + 1", 0, ""},
+        {"if $n == 2", 0, ""},
+        {"loop_continue", 0, ""},
+        {"end", 0, ""},
+        {"if $n > 3000", 0, ""},
+        {"loop_break", 0, ""},
+        {"end", 0, ""},
+        {"while $n < 4", 0, ""},
+        {"echo inner\\n", 0, ""},
+        {"loop_break", 0, ""},
+        {"end", 0, ""},
+        {"end", 0, "inner\ninner\n"},
+        {"print $n", 0, "$n = 3001\n"},
+        {"while 0", 0, ""},
+        {"print 1", 0, ""},
+        {"end", 0, ""},
+        {"loop_break", 2, "loop_break: it stands in no 'while'\n"},
+        {"define leave", 0, ""},
+        {"loop_break", 0, ""},
+        {"end", 0, ""},
+        {"while 1", 0, ""},
+        {"leave", 0, ""},
+        {"end", 2, "loop_break: it stands in no 'while'\n"},
+        {"while nothing", 0, ""},
+        {"end", 1, "no variable 'nothing' is visible here, in helper (util.c:30, time 1001)\n"},
+        {"if", 2, "if: something is missing; usage: if CONDITION\n"},
+        {"else", 2, "'else' is no command here: it stands between 'if CONDITION' and its 'end'\n"},
+        {"document leave", 0, ""},
+        {"if this is a word of the text", 0, ""},
+        {"end", 0, ""},
+        {"print 3", 0, "3 = 3\n"},
+        {"printf \"%s, %4s\\n\", \"a, b\", \"c\"", 0, "a, b,    c\n"},
+        {"break main.c:12", 0,
+         "Breakpoint 1 at 0x1020: file main.c, line 12. It is reached 124 times in the run.\n"},
+        {"commands $bpnum", 0, ""},
+        {"silent", 0, ""},
+        {"if $bpnum == 1", 0, ""},
+        {"print $bpnum", 0, ""},
+        {"end", 0, ""},
+        {"end", 0, ""},
+        {"run", 0, "$bpnum = 1\n"},
+        {"commands 1", 0, ""},
+        {"end", 0, ""},
+        {"continue", 0, "Breakpoint 1, time 11: main at main.c:12\n12\tmain line 12;\n"},
+        {"delete $bpnum", 0, ""},
+        {"delete $nothing", 2, "'$nothing' is no number of a breakpoint\n"},
+    };
+    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+}
+
 static void commands_of_a_breakpoint_are_run_when_it_stops(void **state)
 {
     static const struct row rows[] = {
@@ -1415,6 +1484,7 @@ int main(void)
         CASE(goto_understands_each_form_of_time),
         CASE(breakpoints_stop_both_ways_and_count),
         CASE(what_cannot_stop_is_refused),
+        CASE(lines_run_by_conditions),
         CASE(commands_of_a_breakpoint_are_run_when_it_stops),
         CASE(print_writes_values_as_gdb_does),
         CASE(values_have_numbers_and_names),

@@ -170,7 +170,7 @@ static void subjects_and_commands_are_offered(void **state)
 {
     expect(*state, "info prog", "program");
     expect(*state, "info functions hel", "helper");
-    expect(*state, "help wh", "what-if whatis why");
+    expect(*state, "help wh", "what-if whatis while why");
     expect(*state, "set p", "pager print");
     expect(*state, "set print ", "elements pretty repeats");
     expect(*state, "show va", "values");

@@ -289,6 +289,69 @@ thread 1
 print $count + $
 printf "all = %d %5u|%-4i|%#x %lo %c %s %s %.2f %g %%\\n", 1 + 1, hits, -3, 255, 8, 'x', text, &text[1], real, small
 printf "none = \\"%llx\\"\\n", (long)-1
+printf "text = %s|%6s|%s\\n", "a, \\"b\\"", "c", text
+set $turn = 0
+while $turn < 5
+set $turn = $turn + 1
+if $turn == 2
+loop_continue
+end
+# a remark, and an empty line
+
+if $turn == 4
+loop_break
+else
+set $inner = 0
+while($inner < 2)
+printf "turn = %d.%d\\n", $turn, $inner++
+end
+end
+end
+printf "left = %d\\n", $turn
+if $turn != 4
+print $turn * 100
+else
+if(0)
+print $turn * 10
+else
+print $turn * 1000
+end
+end
+define sum_to
+set $sum = 0
+set $each = 0
+while $each < $arg0
+set $each++
+if $each % 2
+loop_continue
+end
+set $sum += $each
+end
+print $sum
+end
+sum_to 10
+sum_to 2000
+document sum_to
+if a word of blocks begins a line of text, it is text
+while this is, too
+end
+x/2xw &matrix
+print $_
+print $__
+print *$_ + 1
+x/s text
+print $_
+print $__
+x/3dh zeros
+print $_
+x/2i main
+print $_
+info line add
+print $_
+print $__
+x
+print/x $__
+print $_exitcode
 echo no\\tvalue = here\\n
 shell echo a value = of the shell
 """

@@ -86,8 +86,8 @@ SHORT = {
 # Stops, which tests/debugger/test_breaks.py asks gdb about.
 STOPS = {"advance", "awatch", "break", "catch", "clear", "commands", "condition", "delete", "disable", "display", "enable", "ignore",
          "rbreak", "run", "rwatch", "start", "tbreak", "undisplay", "until", "watch"}
-# What makes commands of others: tests/cli/test_cli_commands.c and tests/debugger/test_gdb.py.
-MAKERS = {"define", "document"}
+# What makes commands of others, and decides which run: tests/cli/test_cli_commands.c and tests/debugger/test_gdb.py.
+MAKERS = {"define", "document", "if", "while", "loop_break", "loop_continue"}
 
 
 def placed(text):
