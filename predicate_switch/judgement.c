@@ -17,6 +17,10 @@
 #define OUTPUT_MAX    (UINT64_C(256) << 20) /* bytes that a command is asked about */
 #define ASKED_SECONDS 60.0
 
+/* Bytes that a run which is judged may take beside as much again as there is. Some mutants ask for
+ * all they can get, and to clear a gigabyte takes as long as a hundred runs. */
+#define MEMORY_MORE (UINT64_C(64) << 20)
+
 /* A run that is being judged. */
 struct judging {
     const struct psw_judge *judge;
@@ -253,8 +257,11 @@ int psw_judge_run(const struct psw_judge *judge, const struct psw_change *change
                   struct wetdbg_trial_answer *answer)
 {
     struct judging judging;
-    struct psw_settings settings = {
-        .output = output_take, .arg = &judging, .detours = detours, .detour_count = detour_count};
+    struct psw_settings settings = {.memory = MEMORY_MORE,
+                                    .output = output_take,
+                                    .arg = &judging,
+                                    .detours = detours,
+                                    .detour_count = detour_count};
     struct psw_result result;
     *answer = (struct wetdbg_trial_answer){0};
     if (judge->expected.kind == WETDBG_RIGHT_COMMAND)

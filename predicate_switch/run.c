@@ -459,6 +459,7 @@ int psw_run(struct psw_session *session, const struct psw_change *change,
         live.frame = session->frame;
         psw_compare_begin(&watching.compare, &session->told, change->time);
         vk_kernel_on_output(live.kernel, output_take, &watching);
+        vk_kernel_limit_memory(live.kernel, settings->memory);
         err = live_run(session, &live, change, settings, result);
         int end = rep_engine_branch_end(session->engine);
         err = err ? err : end;

@@ -124,6 +124,7 @@ struct psw_crash {
 
 struct psw_settings {
     uint64_t instructions; /* at most so many behind the change; 0: 10 times the recorded run */
+    uint64_t memory;       /* as of vk_kernel_limit_memory(); 0: as the session has it */
     vk_output_fn output;   /* told of what is put out; not 0 ends the run. NULL: nobody is */
     void *arg;
     /* The run's entries, or NULL: those that were taken before the change; those that were since,

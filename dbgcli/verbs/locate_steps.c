@@ -25,6 +25,7 @@
 #define LOOK       (UINT64_C(64) << 20)
 #define JUDGED_MAX (UINT64_C(8) << 20)
 /* Shares of the time that is left. */
+#define PASSING_SHARE   0.2
 #define PRUNING_SHARE   0.25
 #define SWITCHING_SHARE 0.25
 #define MUTATING_SHARE  0.6
@@ -141,16 +142,31 @@ static bool is_unwanted(void *arg)
     return cli_interrupt_is_pending();
 }
 
-static int hold_against(struct cli_locating *self)
+/* The first ones are sliced, as many as there is time for: of the others the lines that ran and the
+ * values that these made tell nearly as much, and sooner. */
+static int slice_passing(struct cli_locating *self)
 {
     const struct wetdbg_slice_options how = {.kinds = WETDBG_SLICE_FULL};
-    struct wetdbg_passing *passing = cli_realloc(NULL, self->passing_count + 1, sizeof(*passing));
+    double until = cli_seconds() + PASSING_SHARE * cli_locating_seconds_left(self);
+    size_t i = 0;
     int err = 0;
 
-    for (size_t i = 0; i < self->passing_count && !err; i++) {
+    for (; i < self->passing_count && !err && (!i || cli_seconds() < until); i++)
         err = cli_passing_run_slice(self->session, self->criterion, &how, false, &self->passing[i]);
+    if (!err && i < self->passing_count)
+        cli_locating_miss(self,
+                          "passing runs: there was time to slice %zu of %zu; --budget gives more",
+                          i, self->passing_count);
+    return err;
+}
+
+static int hold_against(struct cli_locating *self)
+{
+    struct wetdbg_passing *passing = cli_realloc(NULL, self->passing_count + 1, sizeof(*passing));
+    int err = slice_passing(self);
+
+    for (size_t i = 0; i < self->passing_count && !err; i++)
         passing[i] = (struct wetdbg_passing){self->passing[i].session.wet, self->passing[i].slice};
-    }
     if (!err)
         err = wetdbg_locate_take_passing(self->locate, self->slice, passing, self->passing_count,
                                          is_unwanted, self);

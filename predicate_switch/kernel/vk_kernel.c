@@ -209,6 +209,11 @@ void vk_kernel_on_output(struct vk_kernel *k, vk_output_fn fn, void *arg)
     k->on_output_arg = arg;
 }
 
+void vk_kernel_limit_memory(struct vk_kernel *k, uint64_t bytes)
+{
+    k->s.memory_more = bytes;
+}
+
 bool vk_is_live(const struct vk_kernel *k)
 {
     return k->s.live_from != VK_NEVER;

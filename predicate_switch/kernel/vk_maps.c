@@ -321,6 +321,8 @@ static int64_t reach_check(struct vk_run *run, uint64_t more)
     const struct vk_kernel *k = run->k;
     uint64_t most = run->h->start.limits.memory_bytes, before = k->s.reachable_at_start;
     uint64_t now = vk_is_live(k) ? vk_maps_reachable(k) + more : 0;
+    if (k->s.memory_more && before + k->s.memory_more < most)
+        most = before + k->s.memory_more;
     if (now <= before || now - before <= most)
         return 0;
     return vk_unknown(run, "the limit of %llu bytes of memory is reached",

@@ -240,6 +240,7 @@ struct vk_scalars {
     bool knows_umask;
     uint64_t brk, brk_start, mmap_base;
     uint64_t reachable_at_start, mapped; /* bytes */
+    uint64_t memory_more;                /* vk_kernel_limit_memory(); 0: nobody did */
     uint64_t now, idle_ns;               /* last time seen; nanoseconds in which all waited */
     uint32_t running;
     uint64_t wait_count, slice_end, stamp;
