@@ -22,6 +22,7 @@ static const struct cli_option options[] = {
     {"ticks", 0, "KIND", "auto, hardware or software: how rr counts progress"},
     {"keep-input", 0, "SIZE", "of standard input keep what the program leaves: 64M, 0: nothing"},
     {"syscallbuf", 0, NULL, "let rr buffer system calls: faster where there are many"},
+    {"no-syscallbuf", 0, NULL, "do not: the run has the program's instructions only (the default)"},
     {"check", 0, NULL, "record nothing; say what this machine can do"},
     {"json", 0, NULL, "with --check: one JSON object"},
     {0},
@@ -29,8 +30,8 @@ static const struct cli_option options[] = {
 
 const struct cli_syntax cli_record_syntax = {
     .usage = "[-o DIR] [--wait] [--chaos] [--until-fail=N] [--ticks=KIND]\n"
-             "                     [--keep-input=SIZE] [--syscallbuf] [--check [--json]] [--] "
-             "PROGRAM [ARG]...",
+             "                     [--keep-input=SIZE] [--syscallbuf|--no-syscallbuf]\n"
+             "                     [--check [--json]] [--] PROGRAM [ARG]...",
     .options = options,
     .operands_max = CLI_OPERANDS_ANY,
     .ends_at_operand = true,
@@ -41,6 +42,9 @@ const struct cli_syntax cli_record_syntax = {
                "it; of a program with several threads or processes each second run draws lots\n"
                "(--chaos: each). Ctrl-C keeps a run that it ends: -- timeout 60 PROGRAM does so\n"
                "by itself where a program hangs.\n"
+               "With --syscallbuf a library of rr's in the program makes most system calls;\n"
+               "its instructions are part of the run, and 'origin' and forward slices cannot\n"
+               "pass them by yet.\n"
                "Without --wait, processes that outlive the program (daemons) are killed when it\n"
                "ends.",
 };
@@ -63,6 +67,15 @@ static int ticks_from(const struct cli_args *args, enum wetdbg_ticks *ticks)
         }
     return wetdbg_fail(-WETDBG_ERR_USAGE, "record: --ticks is auto, hardware or software, not '%s'",
                        value);
+}
+
+static int buffering_from(const struct cli_args *args, bool *buffers_calls)
+{
+    *buffers_calls = cli_args_has(args, "syscallbuf");
+    if (*buffers_calls && cli_args_has(args, "no-syscallbuf"))
+        return wetdbg_fail(-WETDBG_ERR_USAGE,
+                           "record: --syscallbuf and --no-syscallbuf exclude each other");
+    return 0;
 }
 
 static int keep_input_from(const struct cli_args *args, uint64_t *bytes)
@@ -152,10 +165,11 @@ int cli_record_run(struct cli_app *app, const struct cli_args *args)
         .out_dir = cli_args_value(args, "output"),
         .wait_all = cli_args_has(args, "wait"),
         .chaos = cli_args_has(args, "chaos"),
-        .buffers_calls = cli_args_has(args, "syscallbuf"),
     };
     struct wetdbg_record_outcome outcome;
     int err = ticks_from(args, &how.ticks);
+    if (!err)
+        err = buffering_from(args, &how.buffers_calls);
     if (!err)
         err = keep_input_from(args, &how.keep_input);
     if (err)

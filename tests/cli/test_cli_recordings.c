@@ -84,6 +84,32 @@ static void record_ends_by_the_program_s_signal(void **state)
     json_decref(object);
 }
 
+/* How many times rr put what it had buffered into the recording. */
+static int count_flushes(const char *option, const char *name)
+{
+    char command[512], *text;
+    snprintf(command, sizeof(command),
+             WETDBG_PROGRAM " record %s -o %s/%s ls / >/dev/null 2>&1 && " WETDBG_PROGRAM
+                            " dump %s/%s | grep -c SYSCALLBUF_FLUSH || true",
+             option, place, name, place, name);
+    assert_int_equal(run_shell(command, &text), 0);
+    int count = atoi(text);
+    free(text);
+    return count;
+}
+
+static void record_buffers_calls_only_if_asked(void **state)
+{
+    char *text;
+    (void)state;
+    assert_true(count_flushes("--syscallbuf", "buffered") > 0);
+    assert_int_equal(count_flushes("", "unbuffered"), 0);
+    assert_int_equal(count_flushes("--no-syscallbuf", "not-buffered"), 0);
+    assert_int_equal(run_wetdbg("record --syscallbuf --no-syscallbuf true", &text), 2);
+    assert_non_null(strstr(text, "exclude each other"));
+    free(text);
+}
+
 static void check_is_one_object_with_a_verdict(void **state)
 {
     char *text;
@@ -202,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(record_gives_125_where_the_failure_is_ours),
         cmocka_unit_test(record_ends_by_the_program_s_signal),
+        cmocka_unit_test(record_buffers_calls_only_if_asked),
         cmocka_unit_test(check_is_one_object_with_a_verdict),
         cmocka_unit_test(ls_shows_the_recording_by_name),
         cmocka_unit_test(ls_says_that_there_is_none),
