@@ -6,8 +6,8 @@
 struct wetdbg_recording;
 
 /* Opens the recording that `name` (a directory, or a name in rr's place) stands for, and says on
- * stderr if it did not end; *out is the caller's to wetdbg_recording_close(). Errors of wetdbg_recording_find() and
- * wetdbg_recording_open(). */
+ * stderr if it did not end; *out is the caller's to wetdbg_recording_close(). Errors of
+ * wetdbg_recording_find() and wetdbg_recording_open(). */
 int cli_trace_open(const char *name, struct wetdbg_recording **out);
 
 #endif

@@ -20,13 +20,13 @@ struct cli_declared_list {
     size_t count;
 };
 
-/* Takes over `text` and `json`; copies the name, borrows the file's. "name", "file" and "line" are added to
- * the row. */
+/* Takes over `text` and `json`; copies the name, borrows the file's. "name", "file" and "line" are
+ * added to the row. */
 void cli_declared_add(struct cli_declared_list *list, const struct cli_declared *declared);
 
-/* Sorts the list and shows it: `noun` is "types", under which the rows are in an object of `schema`;
- * `regex` is what was asked for, or NULL. The list is freed. -WETDBG_ERR_NOT_FOUND if it is
- * empty. */
+/* Sorts the list and shows it: `noun` is "types", under which the rows are in an object of
+ * `schema`; `regex` is what was asked for, or NULL. The list is freed. -WETDBG_ERR_NOT_FOUND if it
+ * is empty. */
 int cli_declared_show(struct cli_declared_list *list, struct cli_out *out, const char *noun,
                       const char *regex, const char *schema);
 

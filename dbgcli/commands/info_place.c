@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `info symbol`, `info line`, `info source` and `info sharedlibrary`: gdb's questions about a place in
- * the code and what is loaded. */
+/* `info symbol`, `info line`, `info source` and `info sharedlibrary`: gdb's questions about a
+ * place in the code and what is loaded. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

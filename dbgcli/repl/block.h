@@ -21,8 +21,8 @@ bool cli_queue_take(struct cli_repl *repl, struct cli_waiting *line);
 void cli_waiting_fini(struct cli_waiting *line);
 void cli_queue_drop(struct cli_repl *repl);
 
-/* Has the lines of a loop's next turn, "while ..." to "end", run after those that wait for this one,
- * as lines of the depth at which the present one is. */
+/* Has the lines of a loop's next turn, "while ..." to "end", run after those that wait for this
+ * one, as lines of the depth at which the present one is. */
 void cli_queue_turn(struct cli_repl *repl, char *const *lines, size_t count);
 
 /* The same of lines that run once. */

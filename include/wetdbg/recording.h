@@ -43,8 +43,8 @@ struct wetdbg_recording;
  * Opens the recording in directory `dir`. On success *out is the caller's, to
  * wetdbg_recording_close(). -WETDBG_ERR_CORRUPT if there is none, or it is damaged, or did not end
  * and has no program's start; -WETDBG_ERR_VERSION if it needs another reader;
- * -WETDBG_ERR_UNSUPPORTED if it is not x86-64 or is still being recorded; an errno if a file cannot be opened or read;
- * -ENOMEM.
+ * -WETDBG_ERR_UNSUPPORTED if it is not x86-64 or is still being recorded; an errno if a file cannot
+ * be opened or read; -ENOMEM.
  */
 int wetdbg_recording_open(const char *dir, struct wetdbg_recording **out);
 void wetdbg_recording_close(struct wetdbg_recording *trace); /* NULL is fine */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What test_info.py asks `info types` and `info variables` of, with declared_other.c: names of all kinds, some in
- * both files. */
+/* What test_info.py asks `info types` and `info variables` of, with declared_other.c: names of
+ * all kinds, some in both files. */
 #include "declared.h"
 
 struct node {
