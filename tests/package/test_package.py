@@ -79,6 +79,7 @@ usr/share/doc/wetdbg/docs/harnesses.md
 usr/share/doc/wetdbg/docs/library.md
 usr/share/doc/wetdbg/docs/locate-report.png
 usr/share/doc/wetdbg/docs/schemas/wetdbg.locate.1.json
+usr/share/doc/wetdbg/docs/schemas/wetdbg.types.1.json
 usr/share/doc/wetdbg/docs/tutorial.md
 usr/share/fish/vendor_completions.d/wetdbg.fish
 usr/share/man/man1/wetdbg.1.gz
