@@ -125,13 +125,8 @@ static size_t frame_of(const struct cli_breakpoint *one, const struct cli_moment
 static int ask(struct cli_breakpoint *one, struct cli_moment *moment)
 {
     struct cli_frame_view view = {moment, frame_of(one, moment)};
-    struct cli_value value;
     bool is_true = true;
-    int err = cli_value_evaluate(&view, one->condition, &value);
-    if (!err)
-        err = cli_value_dereference(moment, &value);
-    if (!err)
-        err = cli_truth(moment, &value, &is_true);
+    int err = cli_condition_ask(&view, one->condition, &is_true);
     if (!err)
         return is_true;
     free(one->failure);

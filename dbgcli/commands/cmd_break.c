@@ -232,9 +232,7 @@ static int find_watched(struct cli_session *session, const char *text, struct cl
     if (err)
         return err;
     struct cli_frame_view view = {moment, session->frame};
-    err = cli_value_evaluate(&view, text, value);
-    if (!err)
-        err = cli_value_dereference(moment, value);
+    err = cli_value_evaluate_through(&view, text, value);
     if (err)
         return err;
     uint64_t size = value->type.size_bytes;

@@ -46,15 +46,11 @@ const struct cli_syntax cli_cmd_loop_continue_syntax = {
 static int ask(struct cli_session *session, const char *condition, bool *is_true)
 {
     struct cli_moment *moment;
-    struct cli_value value;
     int err = cli_session_moment(session, &moment);
     if (err)
         return err;
     struct cli_frame_view view = {moment, session->frame};
-    err = cli_value_evaluate(&view, condition, &value);
-    if (!err)
-        err = cli_value_dereference(moment, &value);
-    return err ? err : cli_truth(moment, &value, is_true);
+    return cli_condition_ask(&view, condition, is_true);
 }
 
 /* The index of the block's own `else`; `count` if it has none. */
@@ -72,12 +68,12 @@ static size_t find_else(char *const *lines, size_t count)
 static int take_if(struct cli_repl *repl, char **lines, size_t count, void *arg)
 {
     char *condition = arg;
-    bool is_true;
+    bool is_true = false;
     int err = lines ? ask(repl->session, condition, &is_true) : 0;
-    size_t middle = lines ? find_else(lines, count) : 0;
-    if (lines && !err && is_true)
+    size_t middle = find_else(lines, count);
+    if (is_true)
         cli_queue_lines(repl, lines, middle);
-    else if (lines && !err && middle < count)
+    else if (!err && middle < count)
         cli_queue_lines(repl, lines + middle + 1, count - middle - 1);
     free(condition);
     return err;
@@ -108,7 +104,7 @@ static int take_while(struct cli_repl *repl, char **lines, size_t count, void *a
     char *condition = arg;
     bool is_true = false;
     int err = lines ? ask(repl->session, condition, &is_true) : 0;
-    if (is_true && !err)
+    if (is_true)
         queue_turns(repl, condition, lines, count);
     free(condition);
     return err;

@@ -41,7 +41,6 @@ static int find_function(struct listing *listing, const char *text)
 {
     struct wetdbg_model *model = listing->session->model;
     struct cli_frame_view view = {listing->moment, listing->session->frame};
-    struct cli_value value, number;
     struct wetdbg_function *functions;
     uint64_t pc = listing->moment->frames[view.frame].lookup_pc;
     size_t count;
@@ -58,13 +57,7 @@ static int find_function(struct listing *listing, const char *text)
         free(functions);
         return 0;
     } else if (text) {
-        int result = cli_value_evaluate(&view, text + 1, &value);
-        if (!result)
-            result = cli_value_dereference(listing->moment, &value);
-        if (!result)
-            result = cli_cast(listing->moment, &value, cli_type_basic(CLI_BASIC_LONG), &number);
-        if (!result)
-            result = cli_value_bits(listing->moment, &number, &pc);
+        int result = cli_address_ask(&view, text + 1, &pc);
         if (result)
             return result;
     }

@@ -49,12 +49,6 @@ static char *take_argument(struct printing *printing)
     return cli_strndup(start, (size_t)(at - start));
 }
 
-static int evaluate(struct printing *printing, const char *text, struct cli_value *value)
-{
-    int err = cli_value_evaluate(&printing->view, text, value);
-    return err ? err : cli_value_dereference(printing->view.moment, value);
-}
-
 /* The end of the text that begins with a quote, or NULL. */
 static const char *quoted_end(const char *text)
 {
@@ -216,7 +210,7 @@ static int print_next(struct printing *printing, const char **at)
     if (text)
         print_literal(printing, spec, text);
     else
-        err = evaluate(printing, argument, &value);
+        err = cli_value_evaluate_through(&printing->view, argument, &value);
     if (!err && !text)
         err = print_value(printing, spec, is_long, &value);
     free(text);

@@ -91,9 +91,7 @@ static int read_address(struct examination *x, const char *text)
 {
     struct cli_frame_view view = {x->moment, x->session->frame};
     struct cli_value value, number;
-    int result = cli_value_evaluate(&view, text, &value);
-    if (!result)
-        result = cli_value_dereference(x->moment, &value);
+    int result = cli_value_evaluate_through(&view, text, &value);
     if (result)
         return result;
     bool is_aggregate =

@@ -93,7 +93,6 @@ int cli_declared_show(struct cli_declared_list *list, struct cli_out *out, const
         print_title(out, noun, regex);
         show_rows(list, out, NULL);
     }
-    cli_declared_free(list);
     return 0;
 }
 

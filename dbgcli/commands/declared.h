@@ -25,8 +25,7 @@ struct cli_declared_list {
 void cli_declared_add(struct cli_declared_list *list, const struct cli_declared *declared);
 
 /* Sorts the list and shows it: `noun` is "types", under which the rows are in an object of
- * `schema`; `regex` is what was asked for, or NULL. The list is freed. -WETDBG_ERR_NOT_FOUND if it
- * is empty. */
+ * `schema`; `regex` is what was asked for, or NULL. -WETDBG_ERR_NOT_FOUND if it is empty. */
 int cli_declared_show(struct cli_declared_list *list, struct cli_out *out, const char *noun,
                       const char *regex, const char *schema);
 

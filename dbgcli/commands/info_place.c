@@ -30,17 +30,11 @@ static int selected_frame(struct cli_session *session, const struct cli_frame **
 static int address_of(struct cli_session *session, const char *text, uint64_t *address)
 {
     const struct cli_frame *frame;
-    struct cli_value value, number;
     int err = selected_frame(session, &frame);
     if (err)
         return err;
     struct cli_frame_view view = {session->moment, session->frame};
-    err = cli_value_evaluate(&view, text, &value);
-    if (!err)
-        err = cli_value_dereference(session->moment, &value);
-    if (!err)
-        err = cli_cast(session->moment, &value, cli_type_basic(CLI_BASIC_LONG), &number);
-    return err ? err : cli_value_bits(session->moment, &number, address);
+    return cli_address_ask(&view, text, address);
 }
 
 int cli_info_symbol(struct cli_session *session, const char *text)

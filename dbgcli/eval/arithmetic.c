@@ -499,3 +499,21 @@ int cli_cast(struct cli_moment *moment, const struct cli_value *value,
     result->type = *type;
     return 0;
 }
+
+/* ---- expressions ---- */
+
+int cli_condition_ask(struct cli_frame_view *view, const char *text, bool *is_true)
+{
+    struct cli_value value;
+    int err = cli_value_evaluate_through(view, text, &value);
+    return err ? err : cli_truth(view->moment, &value, is_true);
+}
+
+int cli_address_ask(struct cli_frame_view *view, const char *text, uint64_t *address)
+{
+    struct cli_value value, number;
+    int err = cli_value_evaluate_through(view, text, &value);
+    if (!err)
+        err = cli_cast(view->moment, &value, cli_type_basic(CLI_BASIC_LONG), &number);
+    return err ? err : cli_value_bits(view->moment, &number, address);
+}

@@ -36,6 +36,11 @@ int cli_negate(struct cli_moment *moment, char sign, const struct cli_value *val
 /* Whether a value is not zero. -WETDBG_ERR_USAGE for structures. */
 int cli_truth(struct cli_moment *moment, const struct cli_value *value, bool *is_true);
 
+/* Whether an expression is true in a frame; and the address that one is, or is at. Errors of
+ * cli_value_evaluate_through(), cli_truth() and cli_cast(). */
+int cli_condition_ask(struct cli_frame_view *view, const char *text, bool *is_true);
+int cli_address_ask(struct cli_frame_view *view, const char *text, uint64_t *address);
+
 int cli_cast(struct cli_moment *moment, const struct cli_value *value,
              const struct wetdbg_type *type, struct cli_value *result);
 

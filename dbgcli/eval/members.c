@@ -170,6 +170,13 @@ int cli_value_dereference(struct cli_moment *moment, struct cli_value *value)
     return err;
 }
 
+int cli_value_evaluate_through(struct cli_frame_view *view, const char *text,
+                               struct cli_value *value)
+{
+    int err = cli_value_evaluate(view, text, value);
+    return err ? err : cli_value_dereference(view->moment, value);
+}
+
 int cli_value_element(struct cli_moment *moment, const struct cli_value *value, int64_t index,
                       struct cli_value *element)
 {

@@ -130,6 +130,10 @@ int cli_value_part(const struct cli_value *value, uint64_t offset, const struct 
 /* Makes a reference what it refers to, in place; other values stay. */
 int cli_value_dereference(struct cli_moment *moment, struct cli_value *value);
 
+/* Evaluates an expression; a reference is what it refers to. Errors of both. */
+int cli_value_evaluate_through(struct cli_frame_view *view, const char *text,
+                               struct cli_value *value);
+
 /* Element `index` of an array or of what a pointer points to. */
 int cli_value_element(struct cli_moment *moment, const struct cli_value *value, int64_t index,
                       struct cli_value *element);

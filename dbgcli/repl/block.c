@@ -12,15 +12,15 @@ static const char blanks[] = " \t\r\n\f\v";
 
 /* ---- what waits ---- */
 
-static struct cli_waiting *insert(struct cli_repl *repl, const char *line, const char *place,
-                                  unsigned depth)
+static void insert(struct cli_repl *repl, const char *line, const char *place, unsigned depth)
 {
     repl->queue = cli_realloc(repl->queue, repl->queue_count + 1, sizeof(*repl->queue));
-    struct cli_waiting *made = &repl->queue[repl->queue_at++];
-    memmove(made + 1, made, (repl->queue_count++ - (repl->queue_at - 1)) * sizeof(*made));
+    struct cli_waiting *made = &repl->queue[repl->queue_at];
+    memmove(made + 1, made, (repl->queue_count - repl->queue_at) * sizeof(*made));
+    repl->queue_at++;
+    repl->queue_count++;
     *made =
         (struct cli_waiting){cli_strdup(line), place ? cli_strdup(place) : NULL, .depth = depth};
-    return made;
 }
 
 void cli_repl_queue_from(struct cli_repl *repl, const char *line, const char *place)

@@ -25,7 +25,7 @@ void cli_queue_drop(struct cli_repl *repl);
  * one, as lines of the depth at which the present one is. */
 void cli_queue_turn(struct cli_repl *repl, char *const *lines, size_t count);
 
-/* The same of lines that run once. */
+/* Has lines that run once take their turn there, at that depth, too. */
 void cli_queue_lines(struct cli_repl *repl, char *const *lines, size_t count);
 
 /* Drops what waits of the innermost loop: up to its next turn, or with `is_break` that too. False:

@@ -91,7 +91,7 @@ int cli_repl_explain(const struct cli_repl *repl, const char *name, int code);
 typedef int (*cli_block_fn)(struct cli_repl *repl, char **lines, size_t count, void *arg);
 void cli_repl_collect(struct cli_repl *repl, cli_block_fn done, void *arg);
 
-/* The same of lines that are read by people: none of them begins a block. */
+/* As cli_repl_collect(), of lines that are a text for people: none of them begins a block. */
 void cli_repl_collect_text(struct cli_repl *repl, cli_block_fn done, void *arg);
 
 /*

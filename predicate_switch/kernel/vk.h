@@ -224,8 +224,8 @@ struct vk_output {
 typedef int (*vk_output_fn)(void *arg, const struct vk_output *output);
 void vk_kernel_on_output(struct vk_kernel *kernel, vk_output_fn fn, void *arg);
 
-/* As much memory again as may be accessed when the run goes live, and `bytes` (not 0) more, is the
- * limit from then on, if struct vk_limits allows that much. */
+/* As much memory again as may be accessed when the run goes live, and `bytes` more, is the limit
+ * from then on, if struct vk_limits allows that much; 0: what that allows is. */
 void vk_kernel_limit_memory(struct vk_kernel *kernel, uint64_t bytes);
 
 /* ---- live ---- */
