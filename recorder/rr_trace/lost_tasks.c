@@ -127,13 +127,6 @@ static int flags_of(const struct rrt_frame *frame)
     }
 }
 
-static bool is_clone(const struct rrt_frame *frame)
-{
-    int number = frame->syscall.number;
-    return frame->event == RRT_EVENT_SYSCALL &&
-           (number == SYS_clone || number == SYS_vfork || number == SYS_fork);
-}
-
 static int name_child(struct rrt_lost_tasks *lost, struct task *parent, int tid)
 {
     struct rrt_task_event event = parent->clone;
@@ -245,10 +238,10 @@ static int make_up(struct rrt_lost_tasks *lost, struct task *task, const struct 
         err = add_exec(lost, frame);
     else if (frame->event == RRT_EVENT_EXIT)
         err = end_task(lost, task, frame);
-    else if (is_clone(frame) && frame->syscall.state == RRT_SYSCALL_ENTERING &&
+    else if (rrt_is_clone(frame) && frame->syscall.state == RRT_SYSCALL_ENTERING &&
              !frame->syscall.failed_during_preparation)
         err = begin_clone(lost, task, frame);
-    else if (is_clone(frame) && frame->syscall.state == RRT_SYSCALL_EXITING && task->is_cloning)
+    else if (rrt_is_clone(frame) && frame->syscall.state == RRT_SYSCALL_EXITING && task->is_cloning)
         err = end_clone(lost, task, frame);
     return err ? err : 1;
 }

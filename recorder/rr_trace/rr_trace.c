@@ -56,6 +56,7 @@ struct wetdbg_recording {
     struct rrt_process_table *processes; /* NULL until asked for */
     struct rrt_sums *sums;               /* NULL until asked for, or if there are none */
     bool has_asked_sums;
+    struct rrt_file_facts file_facts;
 };
 
 /* ---------------------------------------------------------------- open, close */
@@ -311,6 +312,11 @@ bool rrt_has_more_tasks(const struct wetdbg_recording *trace)
 struct rrt_process_table **rrt_trace_process_table(struct wetdbg_recording *trace)
 {
     return &trace->processes;
+}
+
+struct rrt_file_facts *rrt_trace_file_facts(struct wetdbg_recording *trace)
+{
+    return &trace->file_facts;
 }
 
 /* ---------------------------------------------------------------- checksums */

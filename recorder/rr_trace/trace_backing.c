@@ -99,9 +99,13 @@ static int note_time(void *arg, const struct rrt_mmap *map)
  * program that was compiled again has its time changed alone. */
 static int find_times(struct wetdbg_recording *trace, bool *are_lost)
 {
+    struct rrt_file_facts *facts = rrt_trace_file_facts(trace);
     struct times times = {.dir_fd = rrt_trace_dir_fd(trace)};
-    int r = rrt_visit_mmaps(trace, note_time, &times);
-    *are_lost = times.lost > 0 && times.kept == 0;
+    int r = facts->knows_times ? 0 : rrt_visit_mmaps(trace, note_time, &times);
+    if (!facts->knows_times)
+        facts->have_lost_times = times.lost > 0 && times.kept == 0;
+    facts->knows_times = r == 0;
+    *are_lost = facts->have_lost_times;
     return r;
 }
 
@@ -258,5 +262,9 @@ static int is_packed(void *arg, const struct rrt_mmap *map)
 
 int rrt_is_packed(struct wetdbg_recording *trace)
 {
-    return rrt_visit_mmaps(trace, is_packed, NULL);
+    struct rrt_file_facts *facts = rrt_trace_file_facts(trace);
+    int r = facts->knows_packing ? facts->is_packed : rrt_visit_mmaps(trace, is_packed, NULL);
+    facts->knows_packing = r >= 0;
+    facts->is_packed = r == 1;
+    return r;
 }

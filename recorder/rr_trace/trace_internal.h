@@ -36,9 +36,19 @@ int rrt_reopen(const struct wetdbg_recording *trace, struct wetdbg_recording **o
 /* Whether an execve or execveat succeeded here. */
 bool rrt_is_exec(const struct rrt_frame *frame);
 
+/* Whether a clone, fork or vfork begins or ends here. */
+bool rrt_is_clone(const struct rrt_frame *frame);
+
 /* Whether the streams have records of frames after the last one read. */
 bool rrt_has_more_mmaps(const struct wetdbg_recording *trace);
 bool rrt_has_more_tasks(const struct wetdbg_recording *trace);
+
+/* What all records of mappings together tell of the files behind them, once it was asked. */
+struct rrt_file_facts {
+    bool knows_packing, is_packed;     /* by `rr pack` */
+    bool knows_times, have_lost_times; /* none of what were hard links has its time */
+};
+struct rrt_file_facts *rrt_trace_file_facts(struct wetdbg_recording *trace);
 
 /* rrt_each_mmap() through a second cursor: the caller's place stays where it is. */
 int rrt_visit_mmaps(struct wetdbg_recording *trace, rrt_mmap_fn visit, void *arg);

@@ -26,6 +26,13 @@ bool rrt_is_exec(const struct rrt_frame *frame)
            frame->regs.rax <= ERROR_RESULT_MIN;
 }
 
+bool rrt_is_clone(const struct rrt_frame *frame)
+{
+    int number = frame->syscall.number;
+    return frame->event == RRT_EVENT_SYSCALL &&
+           (number == SYS_clone || number == SYS_fork || number == SYS_vfork);
+}
+
 /* ---- mappings ---- */
 
 /* Whether a call that succeeded can have made a mapping of which rr keeps a record. */
@@ -46,12 +53,6 @@ static bool call_maps(const struct rrt_header *header, const struct rrt_frame *f
     }
 }
 
-static bool is_clone(const struct rrt_frame *frame)
-{
-    int number = frame->syscall.number;
-    return number == SYS_clone || number == SYS_fork || number == SYS_vfork;
-}
-
 /* Whether records of mappings may belong to a frame of this kind. */
 static bool may_map(const struct rrt_header *header, const struct rrt_frame *frame)
 {
@@ -65,7 +66,7 @@ static bool may_map(const struct rrt_header *header, const struct rrt_frame *fra
     case RRT_EVENT_SYSCALL:
         if (frame->syscall.state == RRT_SYSCALL_EXITING)
             return frame->regs.rax <= ERROR_RESULT_MIN && call_maps(header, frame);
-        return is_clone(frame) && !frame->syscall.failed_during_preparation;
+        return rrt_is_clone(frame) && !frame->syscall.failed_during_preparation;
     default:
         return false;
     }
