@@ -189,18 +189,26 @@ int wetdbg_unwind(struct wetdbg_model *model, struct wetdbg_frame_regs *regs,
     return result;
 }
 
-int wetdbg_frame_cfa(struct wetdbg_model *model, uint64_t pc, const struct wetdbg_machine *machine,
-                     uint64_t *cfa)
+/* The rules of the frame at pc, to be freed, and what their expressions are about. */
+static int rules_at(struct wetdbg_model *model, uint64_t pc, struct mdl_expr_env *env,
+                    Dwarf_Frame **state)
 {
-    struct mdl_expr_env env = {.machine = machine};
     struct mdl_mod *mod;
-    Dwarf_Frame *state;
     int result = mdl_mod_need(model, pc, &mod);
 
     if (result < 0)
         return result;
-    env.bias = mod->info.bias;
-    result = mdl_cfi_frame(mod, pc, &state);
+    env->bias = mod->info.bias;
+    return mdl_cfi_frame(mod, pc, state);
+}
+
+int wetdbg_frame_cfa(struct wetdbg_model *model, uint64_t pc, const struct wetdbg_machine *machine,
+                     uint64_t *cfa)
+{
+    struct mdl_expr_env env = {.machine = machine};
+    Dwarf_Frame *state;
+    int result = rules_at(model, pc, &env, &state);
+
     if (result < 0)
         return result;
     result = eval_cfa(&env, state, cfa);
@@ -232,14 +240,9 @@ int wetdbg_frame_saved(struct wetdbg_model *model, uint64_t pc,
 {
     struct frame frame = {0};
     struct mdl_expr_env env = {.machine = machine, .context = &frame, .cfa = frame_cfa};
-    struct mdl_mod *mod;
     Dwarf_Frame *state;
-    int result = mdl_mod_need(model, pc, &mod);
+    int result = rules_at(model, pc, &env, &state);
 
-    if (result < 0)
-        return result;
-    env.bias = mod->info.bias;
-    result = mdl_cfi_frame(mod, pc, &state);
     if (result < 0)
         return result;
     result = eval_cfa(&env, state, &frame.cfa);
