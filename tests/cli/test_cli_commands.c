@@ -6,45 +6,11 @@
 
 #include "dbgcli/commands/session.h"
 #include "dbgcli/exit_status.h"
-#include "dbgcli/repl/words.h"
 #include "tests/cli/cli_fake_run.h"
 #include "tests/cli/cli_prompt.h"
+#include "tests/cli/cli_rows.h"
 #include "tests/cli/cli_unit.h"
 #include <wetdbg/errors.h>
-
-static int set_up(void **state)
-{
-    struct cli_prompt *f = calloc(1, sizeof(*f));
-    fake_slice_is_interrupted = fake_has_avx512 = false;
-    fake_slice_count = 0;
-    *state = f;
-    return cli_prompt_open(f);
-}
-
-static int tear_down(void **state)
-{
-    struct cli_prompt *f = *state;
-    cli_prompt_close(f);
-    free(f);
-    return 0;
-}
-
-struct row {
-    const char *line;
-    int status;
-    const char *answer; /* or the complaint */
-};
-
-static void check_rows(struct cli_prompt *f, const struct row *rows, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        int status = cli_prompt_execute(f, rows[i].line);
-        const char *said = rows[i].status ? f->said.errors : f->said.answer;
-        if (status != rows[i].status || strcmp(said, rows[i].answer) != 0)
-            fail_msg("row %zu: '%s' gave %d and said:\n%s%s", i, rows[i].line, status,
-                     f->said.answer, f->said.errors);
-    }
-}
 
 static void opening_shows_signal_line_and_frames(void **state)
 {
@@ -62,7 +28,7 @@ static void opening_shows_signal_line_and_frames(void **state)
 
 static void origin_shows_each_hop_and_how_chains_end(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"origin crash", 0,
          "SIGSEGV at util.c:30 in helper: 2 bytes in rax = 0x1234 (4660)\n"
          "#0   time 989          copied        main  main.c:14  | main line 14;  "
@@ -91,12 +57,12 @@ static void origin_shows_each_hop_and_how_chains_end(void **state)
          "or a "
          "bookmark\n"},
     };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void registers_of_avx512_are_there_where_the_processor_has_them(void **state)
 {
-    static const struct row without[] = {
+    static const struct cli_row without[] = {
         {"print $k3", 3, "no mask register 3\n"},
         {"print $xmm16", 3, "no vector register 16\n"},
         {"print $zmm1", 3, "this processor has no AVX-512, and so no zmm1\n"},
@@ -104,19 +70,19 @@ static void registers_of_avx512_are_there_where_the_processor_has_them(void **st
         {"print $xmm32", 0, "$xmm32 = void\n"},
         {"print $k8", 0, "$k8 = void\n"},
     };
-    static const struct row with[] = {
+    static const struct cli_row with[] = {
         {"print $k3", 0, "$k3 = 9223372036854775813\n"},
         {"print/x $k7", 0, "$k7 = 0x7\n"},
         {"info registers k3", 0, "k3             0x8000000000000005  9223372036854775813\n"},
     };
     struct cli_prompt *f = *state;
-    check_rows(f, without, sizeof(without) / sizeof(*without));
+    cli_rows_check(f, without, sizeof(without) / sizeof(*without));
     assert_int_equal(cli_prompt_execute(f, "info all-registers"), 0);
     assert_null(strstr(f->said.answer, "zmm"));
     assert_int_equal(cli_prompt_execute(f, "info registers ymm1"), 0);
     assert_non_null(strstr(f->said.answer, "v2_int128 = {0x11100f0e0d0c0b0a0908070605040302, "));
     fake_has_avx512 = true;
-    check_rows(f, with, sizeof(with) / sizeof(*with));
+    cli_rows_check(f, with, sizeof(with) / sizeof(*with));
     assert_int_equal(cli_prompt_execute(f, "info registers zmm2"), 0);
     assert_non_null(strstr(f->said.answer, "v64_int8 = {0x4, 0x5, 0x6, "));
     assert_non_null(strstr(f->said.answer, "v4_int128 = {0x131211100f0e0d0c0b0a090807060504, "));
@@ -133,7 +99,7 @@ static void registers_of_avx512_are_there_where_the_processor_has_them(void **st
 
 static void goto_understands_each_form_of_time(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"goto 1", 0, "time 1: main at main.c:10\n10\tmain line 10;\n"},
         {"goto start", 0, "time 1: main at main.c:10\n10\tmain line 10;\n"},
         {"goto main.c:12#2", 0, "time 11: main at main.c:12\n12\tmain line 12;\n"},
@@ -153,12 +119,12 @@ static void goto_understands_each_form_of_time(void **state)
          "bookmark\n"},
         {"goto :5", 2, "':5' is not of the form FILE:LINE\n"},
     };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void print_writes_values_as_gdb_does(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"print x", 0, "x = -5\n"},
         {"p/x x", 0, "x = 0xfffffffb\n"},
         {"p/u x", 0, "x = 4294967291\n"},
@@ -220,12 +186,12 @@ static void print_writes_values_as_gdb_does(void **state)
         {"p --at=2000 x", 1, "time 2000 is outside the run (1 to 1001)\n"},
         {"p", 0, "$ = void\n"},
     };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void values_have_numbers_and_names(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"p $", 1, "the history of values is empty: 'print' adds to it\n"},
         {"show values", 0, "the history of values is empty: 'print' adds to it\n"},
         {"p x", 0, "x = -5\n"},
@@ -256,56 +222,12 @@ static void values_have_numbers_and_names(void **state)
         {"set print elements some", 2,
          "set: print elements is a number, or unlimited, not 'some'\n"},
     };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
-}
-
-/* Runs lines of which the last one ends blocks; its status. */
-static int execute_lines(struct cli_prompt *f, const char *const *lines)
-{
-    int status = 0;
-    for (; *lines; lines++)
-        status = cli_prompt_execute(f, *lines);
-    return status;
-}
-
-static void lines_of_commands_get_a_name(void **state)
-{
-    static const char *const made[] = {
-        "define inner", "print $arg0 * 2", "end", "define outer", "inner $arg0",
-        "print $argc",  "print 3",         "end", "outer 21 x",   NULL};
-    static const char *const told[] = {"document outer", "Says numbers.", "end", "help outer",
-                                       NULL};
-    static const char *const endless[] = {"define again", "again", "end", "again", NULL};
-    static const struct row rows[] = {
-        {"help inner", 0, "print $arg0 * 2\n"},
-        {"define list", 2, "define: 'list' is a command already\n"},
-        {"define a/b", 2, "define: a name has letters, digits, '-', '_' and '.', not '/'\n"},
-        {"document nobody", 1, "document: 'define' made no command 'nobody'\n"},
-        {"source /nonexistent", 5, "cannot read '/nonexistent': No such file or directory\n"},
-        {"echo a\\tb\\n", 0, "a\tb\n"},
-        {"printf \"%d\"", 2, "printf: a value is missing for the format\n"},
-        {"printf \"%n\", 1", 2, "printf: '%n' is no conversion that is there\n"},
-        {"printf \"x\", 1", 2, "printf: ', 1' has no place in the format\n"},
-        {"printf x", 2,
-         "printf: a format in quotes comes first; usage: printf \"FORMAT\"[, EXPRESSION]...\n"},
-        {"apropos confidence", 0,
-         "prune             what is left of a slice without what led to right output\n"},
-        {"apropos (", 2, "apropos: '(': Unmatched ( or \\(\n"},
-        {"apropos qqq", 1, "no command has to do with 'qqq'\n"},
-    };
-    struct cli_prompt *f = *state;
-    assert_int_equal(execute_lines(f, made), 0);
-    assert_string_equal(f->said.answer, "21 * 2 = 42\n2 = 2\n3 = 3\n");
-    assert_int_equal(execute_lines(f, told), 0);
-    assert_string_equal(f->said.answer, "Says numbers.\n");
-    assert_int_equal(execute_lines(f, endless), 2);
-    assert_string_equal(f->said.errors, "'again' calls itself without end\n");
-    check_rows(f, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void other_words_say_what_to_use(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"call f(1)", 2,
          "'call' is no command here: a recorded run can call no functions; 'print' knows C's "
          "expressions without them\n"},
@@ -331,7 +253,7 @@ static void other_words_say_what_to_use(void **state)
          "backtrace: 'apply' is no number of frames; usage: backtrace [--limit N] [--all] [full] "
          "[N|-N]\n"},
     };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(*state, rows, sizeof(rows) / sizeof(*rows));
     /* none of them hides a command */
     for (const struct cli_other_word *other = cli_other_words; other->word; other++)
         for (const struct cli_command *c = cli_commands; c->name; c++)
@@ -341,7 +263,7 @@ static void other_words_say_what_to_use(void **state)
 
 static void frames_are_listed_and_selected(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"bt", 0,
          "*#0  helper (x=-5) at util.c:30\n"
          " #1  0x0000000000001045 in main () at main.c:14\n"},
@@ -373,12 +295,12 @@ static void frames_are_listed_and_selected(void **state)
          "type = struct pair {\n    int first;\n    char letter;\n    int low : 3;\n"
          "    int high : 5;\n}\n"},
     };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void list_goes_on_where_it_ended(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"list main.c:17", 0,
          " 12\t\tmain line 12;\n 13\t\tmain line 13;\n 14\t\tmain line 14;\n"
          " 15\t\tmain line 15;\n 16\t\tmain line 16;\n 17\t\tmain line 17;\n"
@@ -396,7 +318,7 @@ static void list_goes_on_where_it_ended(void **state)
          "information (build-id 0badf00d)\n"},
         {"list nothing", 1, "no function is called 'nothing'\n"},
     };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(*state, rows, sizeof(rows) / sizeof(*rows));
     struct cli_prompt *f = *state;
     assert_int_equal(cli_prompt_execute(f, "goto main.c:14#1"), 0);
     assert_int_equal(cli_prompt_execute(f, "list 19"), 0);
@@ -408,7 +330,7 @@ static void list_goes_on_where_it_ended(void **state)
 
 static void instances_and_output_can_be_limited(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"instances main.c:11 --limit 2", 0,
          "main.c:11 ran 124 times\n"
          "#1        time 2              0x1010 main\n"
@@ -443,12 +365,12 @@ static void instances_and_output_can_be_limited(void **state)
         {"output 1 1+18446744073709551615", 2,
          "output: '1+18446744073709551615' is not OFFSET or OFFSET+LEN\n"},
     };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void info_subjects_are_found_by_prefix(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"info mod", 0,
          "0x0000000000001000 0x0000000000003000  /bin/prog\n"
          "0x0000000000005000 0x0000000000006000  /lib/libforeign.so: no debug information, "
@@ -479,14 +401,14 @@ static void info_subjects_are_found_by_prefix(void **state)
         {"info types z z", 1, "no type's name matches 'z z'\n"},
         {"info l", 2, "ambiguous 'info l': line, lines, locals\n"},
     };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 /* ---- slices ---- */
 
 static void slice_shows_lines_then_what_has_none(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"slice backward crash", 0,
          "SIGSEGV at util.c:30 in helper\n"
          "full slice: 13 instances of 11 instructions in 3 lines (0.00 s)\n"
@@ -537,6 +459,28 @@ static void slice_shows_lines_then_what_has_none(void **state)
         {"chop crash", 2,
          "chop: something is missing; usage: chop SOURCE TARGET [--data|--thin] [--limit N] "
          "[--all] [--stats] [--tree]\n"},
+        {"slice sideways crash", 2,
+         "slice: 'sideways' is no direction; there are 'backward', 'forward' and 'both'\n"},
+        {"slice crash --data --thin", 2,
+         "slice: --data, --control and --thin exclude each other\n"},
+        {"slice crash --limit x", 2, "slice: option '--limit' needs a number, not 'x'\n"},
+        {"slice crash --budget 5", 2, "slice: --budget and --expect are for --implicit\n"},
+        {"slice crash --implicit --budget 5d", 2,
+         "slice: --budget is a number of runs, or 30s, 5m, 1h, not '5d'\n"},
+        {"slice crash --implicit --thin", 2,
+         "slice: --implicit is for backward slices of all dependences\n"},
+        {"slice both crash --implicit", 2,
+         "slice: --implicit is for backward slices of all dependences\n"},
+    };
+    cli_rows_check(*state, rows, sizeof(rows) / sizeof(*rows));
+    struct cli_prompt *f = *state;
+    assert_int_equal(cli_prompt_execute(f, "slice backward"), CLI_EXIT_USAGE);
+    assert_non_null(strstr(f->said.errors, "slice: of what?"));
+}
+
+static void slices_are_pruned_by_marks(void **state)
+{
+    static const struct cli_row rows[] = {
         {"mark", 0, "nothing is marked\n"},
         {"prune --wrong crash", 0,
          "SIGSEGV at util.c:30 in helper\n"
@@ -572,28 +516,13 @@ static void slice_shows_lines_then_what_has_none(void **state)
         {"mark good", 2,
          "mark: usage: mark [good|bad FILE:LINE|FILE:LINE#K|TIME | clear] [--limit N] [--all]\n"},
         {"mark clear", 0, "nothing is marked\n"},
-        {"slice sideways crash", 2,
-         "slice: 'sideways' is no direction; there are 'backward', 'forward' and 'both'\n"},
-        {"slice crash --data --thin", 2,
-         "slice: --data, --control and --thin exclude each other\n"},
-        {"slice crash --limit x", 2, "slice: option '--limit' needs a number, not 'x'\n"},
-        {"slice crash --budget 5", 2, "slice: --budget and --expect are for --implicit\n"},
-        {"slice crash --implicit --budget 5d", 2,
-         "slice: --budget is a number of runs, or 30s, 5m, 1h, not '5d'\n"},
-        {"slice crash --implicit --thin", 2,
-         "slice: --implicit is for backward slices of all dependences\n"},
-        {"slice both crash --implicit", 2,
-         "slice: --implicit is for backward slices of all dependences\n"},
     };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
-    struct cli_prompt *f = *state;
-    assert_int_equal(cli_prompt_execute(f, "slice backward"), CLI_EXIT_USAGE);
-    assert_non_null(strstr(f->said.errors, "slice: of what?"));
+    cli_rows_check(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void switched_runs_say_how_they_end(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"what-if x=5 --output 1", 0,
          "it exits with status 5, 1100 instructions (recorded: 1000)\n"
          "changed at time 1001; output differs from byte 7 of descriptor 1 on\n"
@@ -622,12 +551,12 @@ static void switched_runs_say_how_they_end(void **state)
          "left\n"},
         {"switch --expect /dev/zero", 2, "switch: /dev/zero is no file of at most 256 MiB\n"},
     };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void slices_with_names_are_put_together(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"info slices", 0, "no slices with names; 'let A = slice backward CRITERION' makes one\n"},
         {"info implicit", 0,
          "no implicit dependences; 'slice backward CRITERION --implicit' finds them\n"},
@@ -677,12 +606,12 @@ static void slices_with_names_are_put_together(void **state)
         {"let --delete A", 1, "no slice is called 'A'; 'info slices' lists those that there are\n"},
         {"let --delete B x", 2, "let: --delete NAME takes nothing else ('x')\n"},
     };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void more_goes_on_with_the_lines_of_the_last_slice(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"more", 1, "more: no slice has lines that were not shown\n"},
         {"show A --limit 1 --all", 0,
          "A: 13 instances of 11 instructions in 3 lines (0.00 s)\n"
@@ -701,7 +630,7 @@ static void more_goes_on_with_the_lines_of_the_last_slice(void **state)
     };
     struct cli_prompt *f = *state;
     assert_int_equal(cli_prompt_execute(f, "let A = slice backward crash"), 0);
-    check_rows(f, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(f, rows, sizeof(rows) / sizeof(*rows));
     f->said.out.json = true;
     assert_int_equal(cli_prompt_execute(f, "show A --limit 1"), 0);
     assert_int_equal(cli_prompt_execute(f, "more"),
@@ -711,7 +640,7 @@ static void more_goes_on_with_the_lines_of_the_last_slice(void **state)
 
 static void slice_as_tree_unfolds(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"expand 1", 1,
          "expand: there is no tree yet; 'slice backward CRITERION --tree' shows one\n"},
         {"slice backward crash --tree", 0,
@@ -749,12 +678,12 @@ static void slice_as_tree_unfolds(void **state)
          "with "
          "--all)\n"},
     };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void slice_in_numbers(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"slice backward crash --stats --limit 2", 0,
          "SIGSEGV at util.c:30 in helper\n"
          "full slice: 13 instances of 11 instructions in 3 lines (0.00 s)\n"
@@ -771,12 +700,12 @@ static void slice_in_numbers(void **state)
          "             4  30.8 %  main in prog, 3 instructions, 2 lines\n"
          "  (1 more; --limit 0 shows all)\n"},
     };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void slice_both_ways_is_one_slice(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"slice both crash --limit 1", 0,
          "SIGSEGV at util.c:30 in helper\n"
          "full slice both ways: 13 instances of 11 instructions in 3 lines, 13 led to it, 13 "
@@ -792,7 +721,7 @@ static void slice_both_ways_is_one_slice(void **state)
          "  storage  bytes 4 to 15, last used at time 7\n"
          "never set by the program: rax\n"},
     };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void slice_instances_are_shown_under_their_lines(void **state)
@@ -815,12 +744,12 @@ static void slice_interrupted_gives_status_130(void **state)
 
 static void why_explains_the_last_slice(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"why main.c:10", 2, "why: there is no slice yet; use 'slice' first\n"},
         {"slice backward exit", 1, "the run did not exit\n"},
         {"why main.c:10", 2, "why: there is no slice yet; use 'slice' first\n"},
     };
-    static const struct row after[] = {
+    static const struct cli_row after[] = {
         {"why main.c:10", 0,
          "#0   time 1001         criterion helper  util.c:30  | return *p;?[31m\n"
          "#1   time 989          value     main  main.c:14  | main line 14;  [rax = 0x3e9]\n"
@@ -845,16 +774,16 @@ static void why_explains_the_last_slice(void **state)
         {"why *x", 2, "'*x': behind '*' comes an address\n"},
     };
     struct cli_prompt *f = *state;
-    check_rows(f, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(f, rows, sizeof(rows) / sizeof(*rows));
     assert_int_equal(cli_prompt_execute(f, "slice backward crash"), 0);
     assert_int_equal(fake_slice_count, 2); /* a first look, and all of it */
-    check_rows(f, after, sizeof(after) / sizeof(*after));
+    cli_rows_check(f, after, sizeof(after) / sizeof(*after));
     assert_int_equal(fake_slice_count, 3); /* once more for the parents, then kept */
 }
 
 static void why_shows_a_loop_as_one_row(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"why main.c:10", 0,
          "#0   time 1001         criterion helper  util.c:30  | return *p;?[31m\n"
          "#1   time 989          value     main  main.c:14  | main line 14;  [rax = 0x3e9]\n"
@@ -872,7 +801,7 @@ static void why_shows_a_loop_as_one_row(void **state)
     struct cli_prompt *f = *state;
     fake_path_turns = 40;
     assert_int_equal(cli_prompt_execute(f, "slice backward crash"), 0);
-    check_rows(f, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(f, rows, sizeof(rows) / sizeof(*rows));
     f->said.out.json = true;
     assert_int_equal(cli_prompt_execute(f, "why main.c:10 --limit 0"), 0);
     f->said.out.json = false;
@@ -884,11 +813,11 @@ static void why_shows_a_loop_as_one_row(void **state)
 
 static void decisions_are_those_of_the_last_slice_or_of_a_criterion(void **state)
 {
-    static const struct row before[] = {
+    static const struct cli_row before[] = {
         {"decisions", 2, "decisions: of what? there is no slice yet\n"},
         {"decisions exit", 1, "the run did not exit\n"},
     };
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"decisions", 0,
          "SIGSEGV at util.c:30 in helper\n"
          "time 989          main.c:14  main  x3  | main line 14;\n"
@@ -900,171 +829,12 @@ static void decisions_are_those_of_the_last_slice_or_of_a_criterion(void **state
          "     it went on to util.c:30; otherwise to main.c:10, and would have left there\n"},
     };
     struct cli_prompt *f = *state;
-    check_rows(f, before, sizeof(before) / sizeof(*before));
+    cli_rows_check(f, before, sizeof(before) / sizeof(*before));
     assert_int_equal(cli_prompt_execute(f, "slice backward crash"), 0);
-    check_rows(f, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(f, rows, sizeof(rows) / sizeof(*rows));
 }
 
 /* ---- breakpoints ---- */
-
-static void breakpoints_stop_both_ways_and_count(void **state)
-{
-    static const struct row rows[] = {
-        {"info breakpoints", 0, "No breakpoints, watchpoints or catchpoints.\n"},
-        {"break main.c:12 if 2 > 1", 0,
-         "Breakpoint 1 at 0x1020: file main.c, line 12. It is reached 124 times in the run.\n"},
-        {"run", 0, "Breakpoint 1, time 3: main at main.c:12\n12\tmain line 12;\n"},
-        {"tbreak main.c:14", 0,
-         "Temporary breakpoint 2 at 0x1040: file main.c, line 14. It is reached 124 times in the "
-         "run.\n"},
-        {"continue", 0, "Temporary breakpoint 2, time 5: main at main.c:14\n14\tmain line 14;\n"},
-        {"continue", 0, "Breakpoint 1, time 11: main at main.c:12\n12\tmain line 12;\n"},
-        {"reverse-continue", 0, "Breakpoint 1, time 3: main at main.c:12\n12\tmain line 12;\n"},
-        {"continue 3", 0,
-         "Will ignore next 2 crossings of breakpoint 1.  Continuing.\n"
-         "Breakpoint 1, time 27: main at main.c:12\n12\tmain line 12;\n"},
-        {"ignore 1 2", 0, "Will ignore next 2 crossings of breakpoint 1.\n"},
-        {"info breakpoints", 0,
-         "Num     Type           Disp Enb Address            What\n"
-         "1       breakpoint     keep y   0x0000000000001020 in main at main.c:12\n"
-         "\tstop only if 2 > 1\n"
-         "\tbreakpoint already hit 6 times\n"
-         "\tignore next 2 hits\n"
-         "\treached 124 times in the run\n"},
-        {"condition 1 0", 0, ""},
-        {"continue", 0, "time 1001: helper at util.c:30\n30\treturn *p;?[31m\n"},
-        {"condition 1", 0, "Breakpoint 1 now unconditional.\n"},
-        {"ignore 1 0", 0, "Will stop next time breakpoint 1 is reached.\n"},
-        {"display 6 * 7", 0, "1: 6 * 7 = 42\n"},
-        {"reverse-continue", 0,
-         "Breakpoint 1, time 987: main at main.c:12\n12\tmain line 12;\n1: 6 * 7 = 42\n"},
-        {"undisplay 1", 0, ""},
-        {"disable 1", 0, ""},
-        {"reverse-continue", 0, "time 1: main at main.c:10\n10\tmain line 10;\n"},
-        {"enable once 1", 0, ""},
-        {"continue", 0, "Breakpoint 1, time 3: main at main.c:12\n12\tmain line 12;\n"},
-        {"advance main.c:16", 0, "time 7: main at main.c:16\n16\tmain line 16;\n"},
-        {"clear main.c:12", 0, "Deleted breakpoint 1\n"},
-    };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
-}
-
-static void what_cannot_stop_is_refused(void **state)
-{
-    static const struct row rows[] = {
-        {"break nowhere", 1, "no function is called 'nowhere'\n"},
-        {"break main.c:12 if", 2, "behind 'if' comes a condition\n"},
-        {"break main.c:12 thread 7", 1, "there is no thread 7: there are 1 to 1\n"},
-        {"break main.c:12 if nothing", 1,
-         "no variable 'nothing' is visible here, in main (main.c:12, time 3)\n"},
-        {"watch 3", 3,
-         "'3' is not in memory here but in a register, or was computed: only memory is watched "
-         "(try 'origin 3')\n"},
-        {"catch nonsense", 2,
-         "catch: 'nonsense' cannot be caught; usage: catch syscall, signal, fork, vfork, exec, "
-         "throw, rethrow or catch\n"},
-        {"catch syscall nonsense", 2, "catch: no system call is called 'nonsense'\n"},
-        {"catch signal SIGUSR1 write", 2, "catch: no signal is called 'write'\n"},
-        {"catch throw", 1, "the program has no C++ exceptions: nothing is called '__cxa_throw'\n"},
-        {"delete 1", 1, "there is no breakpoint number 1\n"},
-        {"ignore x 1", 2, "'x' is no number of a breakpoint\n"},
-        {"disable 3-1", 2, "'3-1' is no number of a breakpoint\n"},
-        {"commands", 1, "there are no breakpoints yet\n"},
-        {"continue nosuch", 1, "no function is called 'nosuch'\n"},
-        {"continue nofile.c:main", 1, "no function of nofile.c is called 'main'\n"},
-        {"advance nosuch", 1, "no function is called 'nosuch'\n"},
-        {"break nosuch", 1, "no function is called 'nosuch'\n"},
-        {"continue 2", 1, "no breakpoint stopped here that could be passed 2 times\n"},
-        {"undisplay 4", 1, "there is no display number 4\n"},
-        {"rbreak ^nothing", 1, "no function with lines matches '^nothing'\n"},
-        {"clear main.c:12", 1, "no breakpoint is at main.c:12\n"},
-    };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
-}
-
-/* Lines that are typed one by one. */
-static void lines_run_by_conditions(void **state)
-{
-    static const struct row rows[] = {
-        {"if 2 > 1", 0, ""},
-        {"print 1", 0, ""},
-        {"else", 0, ""},
-        {"print 2", 0, ""},
-        {"end", 0, "1 = 1\n"},
-        {"if(2 < 1)", 0, ""},
-        {"print 1", 0, ""},
-        {"if 1", 0, ""},
-        {"else", 0, ""},
-        {"end", 0, ""},
-        {"else", 0, ""},
-        {"print 2", 0, ""},
-        {"end", 0, "2 = 2\n"},
-        {"set $n = 0", 0, ""},
-        {"while 1", 0, ""},
-        {"set $n = $n + 1", 0, ""},
-        {"if $n == 2", 0, ""},
-        {"loop_continue", 0, ""},
-        {"end", 0, ""},
-        {"if $n > 3000", 0, ""},
-        {"loop_break", 0, ""},
-        {"end", 0, ""},
-        {"while $n < 4", 0, ""},
-        {"echo inner\\n", 0, ""},
-        {"loop_break", 0, ""},
-        {"end", 0, ""},
-        {"end", 0, "inner\ninner\n"},
-        {"print $n", 0, "$n = 3001\n"},
-        {"while 0", 0, ""},
-        {"print 1", 0, ""},
-        {"end", 0, ""},
-        {"loop_break", 2, "loop_break: it stands in no 'while'\n"},
-        {"define leave", 0, ""},
-        {"loop_break", 0, ""},
-        {"end", 0, ""},
-        {"while 1", 0, ""},
-        {"leave", 0, ""},
-        {"end", 2, "loop_break: it stands in no 'while'\n"},
-        {"while nothing", 0, ""},
-        {"end", 1, "no variable 'nothing' is visible here, in helper (util.c:30, time 1001)\n"},
-        {"if", 2, "if: something is missing; usage: if CONDITION\n"},
-        {"else", 2, "'else' is no command here: it stands between 'if CONDITION' and its 'end'\n"},
-        {"document leave", 0, ""},
-        {"if this is a word of the text", 0, ""},
-        {"end", 0, ""},
-        {"print 3", 0, "3 = 3\n"},
-        {"printf \"%s, %4s\\n\", \"a, b\", \"c\"", 0, "a, b,    c\n"},
-        {"break main.c:12", 0,
-         "Breakpoint 1 at 0x1020: file main.c, line 12. It is reached 124 times in the run.\n"},
-        {"commands $bpnum", 0, ""},
-        {"silent", 0, ""},
-        {"if $bpnum == 1", 0, ""},
-        {"print $bpnum", 0, ""},
-        {"end", 0, ""},
-        {"end", 0, ""},
-        {"run", 0, "$bpnum = 1\n"},
-        {"commands 1", 0, ""},
-        {"end", 0, ""},
-        {"continue", 0, "Breakpoint 1, time 11: main at main.c:12\n12\tmain line 12;\n"},
-        {"delete $bpnum", 0, ""},
-        {"delete $nothing", 2, "'$nothing' is no number of a breakpoint\n"},
-    };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
-}
-
-static void commands_of_a_breakpoint_are_run_when_it_stops(void **state)
-{
-    static const struct row rows[] = {
-        {"break main.c:12", 0,
-         "Breakpoint 1 at 0x1020: file main.c, line 12. It is reached 124 times in the run.\n"},
-        {"commands", 0, ""},
-        {"silent", 0, ""},
-        {"print 40 + 2", 0, ""},
-        {"end", 0, ""},
-        {"run", 0, "40 + 2 = 42\n"},
-        {"goto now", 0, "time 3: main at main.c:12\n12\tmain line 12;\n"},
-    };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
-}
 
 /* ---- JSON ---- */
 
@@ -1196,13 +966,13 @@ static void json_slice_gives_absolute_files_and_counts(void **state)
 static int set_up_threads(void **state)
 {
     fake_set_threads(3, 2);
-    return set_up(state);
+    return cli_rows_open(state);
 }
 
 static int tear_down_threads(void **state)
 {
     fake_set_threads(1, 0);
-    return tear_down(state);
+    return cli_rows_close(state);
 }
 
 #define UNCERTAIN(count, s)                                                                        \
@@ -1211,7 +981,7 @@ static int tear_down_threads(void **state)
 
 static void threads_are_listed_with_where_they_stand(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"goto 400", 0, "time 400, thread 1 (prog): main at main.c:17\n17\tmain line 17;\n"},
         {"info threads", 0,
          "  N   TID      NAME                   START          END  STATE            WHERE\n"
@@ -1234,12 +1004,12 @@ static void threads_are_listed_with_where_they_stand(void **state)
          "  3   44       short                    600          599  ended\n" UNCERTAIN("2", "s")},
         {"thread 3", 1, "thread 3 has ended, at time 599\n"},
     };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void thread_selects_whose_frames_are_shown(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"thread 1", 0,
          "time 1001, thread 1 (prog): main at main.c:12\n12\tmain line 12;\n" UNCERTAIN("2", "s")},
         {"backtrace", 0, "thread 1 (prog):\n*#0  main () at main.c:12\n" UNCERTAIN("2", "s")},
@@ -1257,7 +1027,7 @@ static void thread_selects_whose_frames_are_shown(void **state)
         {"print x", 0, "x = -5\n" UNCERTAIN("1", "")},
         {"print --at=100 x", 0, "x = -5\n"},
     };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static void slice_names_the_threads_of_a_line(void **state)
@@ -1283,14 +1053,14 @@ static void slice_names_the_threads_of_a_line(void **state)
 
 static void uncertain_events_are_listed(void **state)
 {
-    static const struct row rows[] = {
+    static const struct cli_row rows[] = {
         {"info ambiguous", 0,
          "time 500          frame 50        SIGALRM   thread 1 (prog)\n"
          "time 993          frame 90        switch    thread 1 (prog)\n"},
         {"info signals", 0,
          "time 1001         SIGSEGV   thread 2 (worker) address not mapped: 0x10\n"},
     };
-    check_rows(*state, rows, sizeof(rows) / sizeof(*rows));
+    cli_rows_check(*state, rows, sizeof(rows) / sizeof(*rows));
 }
 
 static json_t *answer_in_json(struct cli_prompt *f, const char *line)
@@ -1380,100 +1150,8 @@ static void one_thread_is_not_mentioned(void **state)
     }
 }
 
-#define CASE(name)         cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define CASE(name)         cmocka_unit_test_setup_teardown(name, cli_rows_open, cli_rows_close)
 #define THREADS_CASE(name) cmocka_unit_test_setup_teardown(name, set_up_threads, tear_down_threads)
-
-/* Whoever adds a command shows how it is used. */
-static void each_command_has_an_example_that_it_takes(void **state)
-{
-    (void)state;
-    for (const struct cli_command *c = cli_commands; c->name; c++) {
-        const struct cli_command *named;
-        struct cli_words words;
-        struct cli_args args;
-        if (!c->syntax->example || !c->syntax->usage)
-            fail_msg("'help %s' has no %s", c->name, c->syntax->example ? "usage" : "example");
-        assert_int_equal(cli_words_split(&words, c->syntax->example), 0);
-        char *slash = strchr(words.list[0], '/');
-        if (slash)
-            *slash = 0;
-        assert_int_equal(cli_command_find(cli_commands, words.list[0], &named), 0);
-        assert_ptr_equal(named, c);
-        assert_true(!slash || c->takes_format);
-        int count = (int)words.count - 1;
-        if (c->syntax->is_raw && count > 1)
-            count = 1; /* the rest of the line */
-        if (cli_args_parse(&args, c->name, c->syntax, count, words.list + 1) != 0)
-            fail_msg("'%s': %s", c->syntax->example, wetdbg_error(-WETDBG_ERR_USAGE));
-        cli_args_fini(&args);
-        cli_words_fini(&words);
-    }
-}
-
-/* ---- help and the man page ---- */
-
-#define COLUMNS_MAX 100
-
-static void help_fits_the_width(void **state)
-{
-    struct cli_prompt *f = *state;
-    for (const struct cli_command *c = cli_commands; c->name; c++) {
-        char line[64];
-        snprintf(line, sizeof(line), "help %s", c->name);
-        assert_int_equal(cli_prompt_execute(f, line), 0);
-        for (const char *at = f->said.answer; *at; at += strspn(at, "\n")) {
-            size_t length = strcspn(at, "\n");
-            if (length > COLUMNS_MAX)
-                fail_msg("'%s' has a line of %zu columns: %.*s", line, length, (int)length, at);
-            at += length;
-        }
-    }
-}
-
-/* The man page's forms of a criterion: what follows each .TP of the list, without its fonts. */
-static void read_forms_of_man_page(char *forms, size_t size)
-{
-    FILE *page = fopen(WETDBG_MAN_SOURCE, "r"), *to = fmemopen(forms, size, "w");
-    char line[1024];
-    bool is_list = false, is_form = false;
-    assert_non_null(page);
-    while (fgets(line, sizeof(line), page) && !(is_list && strcmp(line, ".RE\n") == 0)) {
-        const char *at = is_form ? strchr(line, ' ') : "";
-        for (; *at; at++)
-            if (at[0] == '\\' && at[1] == 'f')
-                at += 2;
-            else if (*at != ' ' && *at != '"')
-                putc(*at, to);
-        if (!is_list && strcmp(line, ".B crash\n") == 0) {
-            fputs("crash\n", to);
-            is_list = true;
-        }
-        is_form = is_list && strcmp(line, ".TP\n") == 0;
-    }
-    fclose(page);
-    fclose(to);
-}
-
-static void read_forms_of_help(char *forms, size_t size)
-{
-    FILE *to = fmemopen(forms, size, "w");
-    const char *at = strstr(cli_cmd_slice_syntax.details, "is one of\n");
-    assert_non_null(at);
-    while ((at = strchr(at, '\n')) && *++at)
-        if (strncmp(at, "  ", 2) == 0 && at[2] != ' ')
-            fprintf(to, "%.*s\n", (int)strcspn(at + 2, " "), at + 2);
-    fclose(to);
-}
-
-static void help_and_man_page_have_the_same_criteria(void **state)
-{
-    char help[2048] = "", page[2048] = "";
-    (void)state;
-    read_forms_of_help(help, sizeof(help));
-    read_forms_of_man_page(page, sizeof(page));
-    assert_non_null(strstr(help, "VARIABLE[@TIME]\n"));
-    assert_string_equal(page, help);
-}
 
 int main(void)
 {
@@ -1482,19 +1160,15 @@ int main(void)
         CASE(origin_shows_each_hop_and_how_chains_end),
         CASE(registers_of_avx512_are_there_where_the_processor_has_them),
         CASE(goto_understands_each_form_of_time),
-        CASE(breakpoints_stop_both_ways_and_count),
-        CASE(what_cannot_stop_is_refused),
-        CASE(lines_run_by_conditions),
-        CASE(commands_of_a_breakpoint_are_run_when_it_stops),
         CASE(print_writes_values_as_gdb_does),
         CASE(values_have_numbers_and_names),
-        CASE(lines_of_commands_get_a_name),
         CASE(other_words_say_what_to_use),
         CASE(frames_are_listed_and_selected),
         CASE(list_goes_on_where_it_ended),
         CASE(instances_and_output_can_be_limited),
         CASE(info_subjects_are_found_by_prefix),
         CASE(slice_shows_lines_then_what_has_none),
+        CASE(slices_are_pruned_by_marks),
         CASE(implicit_dependences_are_told),
         CASE(uses_that_do_not_happen_are_counted),
         CASE(switched_runs_say_how_they_end),
@@ -1512,9 +1186,6 @@ int main(void)
         CASE(json_slice_gives_absolute_files_and_counts),
         CASE(one_thread_is_not_mentioned),
         THREADS_CASE(threads_are_listed_with_where_they_stand),
-        CASE(help_fits_the_width),
-        cmocka_unit_test(help_and_man_page_have_the_same_criteria),
-        CASE(each_command_has_an_example_that_it_takes),
         THREADS_CASE(thread_selects_whose_frames_are_shown),
         THREADS_CASE(slice_names_the_threads_of_a_line),
         THREADS_CASE(uncertain_events_are_listed),

@@ -153,6 +153,14 @@ def other_file_system(bench):
     return None
 
 
+def place_of_program(bench, beyond):
+    """On another file system than the recording. Of what is in /tmp rr makes a copy, wherever that is."""
+    for place in (bench.programs, "/var/tmp"):
+        if not os.path.realpath(place).startswith("/tmp/") and os.stat(place).st_dev != os.stat(beyond).st_dev:
+            return place
+    return None
+
+
 def test(bench, _arguments):
     made = Made(bench, "made", bench.near(f"{bench.programs}/fault_verify_O0"))
     print(f"{made.instructions} instructions in place")
@@ -160,11 +168,12 @@ def test(bench, _arguments):
     moved_of_rr(bench, made)
     packed(bench, made)
     beyond = other_file_system(bench)
-    if not beyond:
-        print("SKIPPED: test_moved: there is no other file system to record on")
+    home = place_of_program(bench, beyond) if beyond else None
+    if not home:
+        print("SKIPPED: test_moved: there are no two file systems, one for a program and one to record on")
         return
     place = f"{beyond}/wetdbg-moved-{os.getpid()}"
-    program = f"{bench.programs}/moved-{os.getpid()}"  # of what is in /tmp rr makes a copy
+    program = f"{home}/wetdbg-moved-{os.getpid()}"
     os.mkdir(place)
     shutil.copy(f"{bench.programs}/fault_verify_O0", program)
     try:

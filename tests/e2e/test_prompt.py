@@ -86,7 +86,7 @@ SHORT = {
 # Stops, which tests/debugger/test_breaks.py asks gdb about.
 STOPS = {"advance", "awatch", "break", "catch", "clear", "commands", "condition", "delete", "disable", "display", "enable", "ignore",
          "rbreak", "run", "rwatch", "start", "tbreak", "undisplay", "until", "watch"}
-# What makes commands of others, and decides which run: tests/cli/test_cli_commands.c and tests/debugger/test_gdb.py.
+# What makes commands of others, and decides which run: tests/cli/test_cli_breaks.c and tests/debugger/test_gdb.py.
 MAKERS = {"define", "document", "if", "while", "loop_break", "loop_continue"}
 
 
