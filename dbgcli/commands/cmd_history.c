@@ -61,6 +61,7 @@ struct history {
     wetdbg_time from, to;      /* writes in these times are its own */
     bool is_oldest_first, has_changes_only;
     uint64_t limit, shown;
+    uint64_t unchanged; /* writes of what was there already that are left out */
     bool has_more;
     json_t *array; /* NULL: text */
     struct cli_walker walker;
@@ -323,6 +324,7 @@ static int fill_row(struct history *history, const struct wetdbg_write *write, s
     };
     row->after = value_text(history, &later);
     bool is_same = strcmp(row->before, row->after) == 0;
+    history->unchanged += is_same && !write->is_maybe && history->has_changes_only;
     return is_same && (write->is_maybe || history->has_changes_only);
 }
 
@@ -498,6 +500,11 @@ static void print_end(struct history *history, const char *what, bool is_complet
     }
     if (is_complete && history->has_more)
         fputs("(more; --limit 0 shows all)\n", out->stream);
+    else if (is_complete && !history->shown && history->unchanged)
+        fprintf(out->stream,
+                "nothing changed it from time %" PRIu64 " to %" PRIu64 ": %" PRIu64
+                " write%s of what was there already\n",
+                history->from, history->to, history->unchanged, history->unchanged == 1 ? "" : "s");
     else if (is_complete && !history->shown)
         fprintf(out->stream, "nothing wrote to it from time %" PRIu64 " to %" PRIu64 "\n",
                 history->from, history->to);

@@ -72,7 +72,9 @@ static int show_instances(struct walk *walk, const char *where, const uint64_t *
     int result = wetdbg_count_instances(session->wet, pcs, pc_count, &count);
     if (result)
         return result;
-    if (!walk->array && count)
+    if (!count)
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s did not run", where);
+    if (!walk->array)
         fprintf(session->out->stream, "%s ran %" PRIu64 " time%s%s\n", where, count,
                 count == 1 ? "" : "s", session->info->is_window ? " in the window" : "");
     result = wetdbg_each_instance(session->wet, pcs, pc_count, session->info->first_time,
@@ -89,7 +91,7 @@ static int show_instances(struct walk *walk, const char *where, const uint64_t *
         fprintf(session->out->stream, "(%" PRIu64 " more; --limit 0 shows all)\n",
                 count - walk->shown);
     }
-    return count ? 0 : wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s did not run", where);
+    return 0;
 }
 
 int cli_cmd_instances(struct cli_repl *repl, const struct cli_args *args, const char *format)

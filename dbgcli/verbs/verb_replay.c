@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `wetdbg replay` and `wetdbg open`. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "dbgcli/verbs/build_run.h"
 #include "dbgcli/verbs/memory_arg.h"
@@ -108,6 +111,38 @@ static int check_options(const struct cli_args *args)
     return 0;
 }
 
+/* What was given may be for the other verb: a file of a built trace. */
+static int find_recording(const char *name, char **trace_dir)
+{
+    struct stat is;
+    size_t length = strlen(name);
+    int err = wetdbg_recording_find(name, trace_dir);
+    if (err && length > 4 && strcmp(name + length - 4, ".wet") == 0 && stat(name, &is) == 0 &&
+        S_ISREG(is.st_mode))
+        return wetdbg_fail(-WETDBG_ERR_USAGE,
+                           "%s is not a trace directory: 'wetdbg open %s' opens .wet files", name,
+                           name);
+    return err;
+}
+
+/* A recording, or nothing; files are left to whoever reads them. */
+static int check_wet(const char *name)
+{
+    struct stat is;
+    char *trace_dir;
+    bool is_there = stat(name, &is) == 0;
+    if (!is_there && errno != ENOENT)
+        return wetdbg_fail_errno("%s", name);
+    if (is_there && !S_ISDIR(is.st_mode))
+        return 0;
+    if (wetdbg_recording_find(name, &trace_dir) == 0) {
+        free(trace_dir);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "%s is a recording: 'wetdbg replay %s' opens it",
+                           name, name);
+    }
+    return is_there ? 0 : wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "%s: no such .wet file", name);
+}
+
 int cli_replay_run(struct cli_app *app, const struct cli_args *args)
 {
     struct wetdbg_build_options how;
@@ -117,7 +152,7 @@ int cli_replay_run(struct cli_app *app, const struct cli_args *args)
     if (!err)
         err = cli_build_options_parse(args, &how);
     if (!err)
-        err = wetdbg_recording_find(args->operands[0], &trace_dir);
+        err = find_recording(args->operands[0], &trace_dir);
     if (err)
         return err;
     if (cli_args_has(args, "no-trace")) {
@@ -140,5 +175,6 @@ int cli_replay_run(struct cli_app *app, const struct cli_args *args)
 int cli_open_run(struct cli_app *app, const struct cli_args *args)
 {
     const struct cli_wet wet = {.path = args->operands[0]};
-    return cli_session_run(app, args, &wet);
+    int err = check_wet(wet.path);
+    return err ? err : cli_session_run(app, args, &wet);
 }

@@ -127,7 +127,7 @@ struct line {
 static struct line begin_line(FILE *out, bool json, const char *type, uint64_t time)
 {
     if (json)
-        fprintf(out, "{\"type\":\"%s\",\"time\":%" PRIu64, type, time);
+        fprintf(out, "{\"schema\":\"wetdbg.dump/1\",\"type\":\"%s\",\"time\":%" PRIu64, type, time);
     else
         fprintf(out, "%" PRIu64 " %s", time, type);
     return (struct line){out, json};

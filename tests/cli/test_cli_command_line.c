@@ -43,7 +43,7 @@ static void argument_errors_say_what_and_give_status_2(void **state)
         {"replay -e", 2, "wetdbg: replay: option '-e' needs a value: COMMAND\n"},
         {"replay /nonexistent/trace", 1, "/nonexistent/trace"},
         {"open", 2, "wetdbg: open: something is missing"},
-        {"open --batch /nonexistent/file.wet", 5, "/nonexistent/file.wet"},
+        {"open --batch /nonexistent/file.wet", 1, "/nonexistent/file.wet"},
         {"open --batch /dev/null", 3, "/dev/null"},
         {"info", 2, "wetdbg: info: something is missing"},
         {"info /nonexistent/trace", 1, "/nonexistent/trace"},
