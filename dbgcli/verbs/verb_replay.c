@@ -111,18 +111,22 @@ static int check_options(const struct cli_args *args)
     return 0;
 }
 
-/* What was given may be for the other verb: a file of a built trace. */
-static int find_recording(const char *name, char **trace_dir)
+static bool is_wet_file(const char *name)
 {
     struct stat is;
     size_t length = strlen(name);
-    int err = wetdbg_recording_find(name, trace_dir);
-    if (err && length > 4 && strcmp(name + length - 4, ".wet") == 0 && stat(name, &is) == 0 &&
-        S_ISREG(is.st_mode))
+    return length > 4 && strcmp(name + length - 4, ".wet") == 0 && stat(name, &is) == 0 &&
+           S_ISREG(is.st_mode);
+}
+
+/* NULL is the newest one. What was given may be for the other verb: a file of a built trace. */
+static int find_recording(const char *name, char **trace_dir)
+{
+    if (name && is_wet_file(name))
         return wetdbg_fail(-WETDBG_ERR_USAGE,
                            "%s is not a trace directory: 'wetdbg open %s' opens .wet files", name,
                            name);
-    return err;
+    return wetdbg_recording_find(name, trace_dir);
 }
 
 /* A recording, or nothing; files are left to whoever reads them. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int same; /* written once, with what is there */
+
 struct item {
     int value;
     char tag;
@@ -36,6 +38,7 @@ int main(int argc, char **argv)
     int last = 4; /* FAULT: should be 5 */
     int sum = 0;
     char letter = 'a';
+    same = 0;
     for (int i = 0; i < last; i++) {
         struct item *item = malloc(sizeof(*item));
         item->value = i * 3;
@@ -47,7 +50,7 @@ int main(int argc, char **argv)
         printf("argument %s\n", argv[1]);
     fflush(stdout);
     if (argc > 2)
-        return descend((unsigned)atoi(argv[2]));
+        return descend((unsigned)atoi(argv[2])); /* DEEP */
     for (int k = 0; k <= 12; k += 3)
         sum += tag_of(list, k); /* CALL */
     printf("sum %d\n", sum);

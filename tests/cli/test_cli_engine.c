@@ -186,6 +186,48 @@ static void instances_of_a_line_are_as_many_as_it_ran(void **state)
     json_decref(object);
 }
 
+static void instances_of_a_line_that_never_ran_are_one_object(void **state)
+{
+    char command[128], *text;
+    (void)state;
+    snprintf(command, sizeof(command), "replay --json --batch -e 'instances cli_sample.c:%u'",
+             line_of("DEEP"));
+    assert_int_equal(run_wetdbg(command, &text), 1);
+    json_t *object = json_loads(text, 0, NULL);
+    assert_string_equal(json_string_value(json_object_get(object, "schema")), "wetdbg.error/1");
+    assert_non_null(strstr(json_string_value(json_object_get(object, "message")), "did not run"));
+    json_decref(object);
+    free(text);
+}
+
+static void writes_of_what_was_there_are_no_changes(void **state)
+{
+    char *text;
+    (void)state;
+    assert_int_equal(ask("history same --changes", &text), 0);
+    if (!strstr(text, "nothing changed it from time 1 to ") ||
+        !strstr(text, ": 1 write of what was there already\n"))
+        fail_msg("it said: %s", text);
+    free(text);
+}
+
+static void verb_for_the_other_kind_is_named(void **state)
+{
+    char command[256], *text;
+    (void)state;
+    snprintf(command, sizeof(command), "replay -o %s/other.wet --batch", cli_place);
+    assert_int_equal(run_wetdbg(command, &text), 0);
+    free(text);
+    snprintf(command, sizeof(command), "replay --batch %s/other.wet", cli_place);
+    assert_int_equal(run_wetdbg(command, &text), 2);
+    assert_non_null(strstr(text, "is not a trace directory: 'wetdbg open "));
+    free(text);
+    assert_int_equal(run_wetdbg("open --batch cli_sample-0", &text), 2);
+    assert_non_null(
+        strstr(text, "cli_sample-0 is a recording: 'wetdbg replay cli_sample-0' opens it\n"));
+    free(text);
+}
+
 static void reader_that_leaves_ends_the_slice_quietly(void **state)
 {
     char *text;
@@ -265,6 +307,9 @@ int main(void)
         cmocka_unit_test(why_leads_from_the_crash_to_the_fault),
         cmocka_unit_test(values_at_the_crash_are_the_program_s),
         cmocka_unit_test(instances_of_a_line_are_as_many_as_it_ran),
+        cmocka_unit_test(instances_of_a_line_that_never_ran_are_one_object),
+        cmocka_unit_test(writes_of_what_was_there_are_no_changes),
+        cmocka_unit_test(verb_for_the_other_kind_is_named),
         cmocka_unit_test(reader_that_leaves_ends_the_slice_quietly),
         cmocka_unit_test(questions_without_an_answer_give_status_1),
         cmocka_unit_test(info_of_recording_and_file_are_the_same),

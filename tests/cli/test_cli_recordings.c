@@ -185,8 +185,9 @@ static void dump_is_json_line_by_line(void **state)
         run_wetdbg("dump --events --mmaps --tasks --data --registers --json shell", &text), 0);
     for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         json_t *object = json_loads(line, 0, NULL);
-        if (!json_is_object(object))
-            fail_msg("no object: %s", line);
+        const char *schema = json_string_value(json_object_get(object, "schema"));
+        if (!schema || strcmp(schema, "wetdbg.dump/1") != 0)
+            fail_msg("no object of a dump: %s", line);
         json_decref(object);
         count++;
     }
