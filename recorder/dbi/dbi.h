@@ -246,6 +246,9 @@ struct dbi_jump {
 /* All jumps noted so far, each once, in order; *out is to be freed. 0 or -ENOMEM. */
 int dbi_jumps_get(const struct dbi *dbi, struct dbi_jump **out, size_t *count);
 
+/* Whether the first `count` instructions of a fragment surely write all status flags. */
+bool dbi_flags_written(const struct dbi_fragment *fragment, unsigned count);
+
 /* What a fault at a host address means for the program. */
 struct dbi_fault {
     const struct dbi_fragment *fragment;

@@ -405,6 +405,21 @@ bool dbi_code_flags_dead(const struct dbi_code *code)
     return false;
 }
 
+bool dbi_flags_written(const struct dbi_fragment *fragment, unsigned count)
+{
+    struct dbi_whole room;
+    struct dbi_insn insn = {.whole = &room};
+    uint8_t left = DBI_FLAGS_ALL;
+    for (unsigned i = 0, off = 0; i < count && left && off < fragment->code_bytes; i++) {
+        if (dbi_insn_decode(&insn, fragment->pc + off, fragment->code + off,
+                            fragment->code_bytes - off, DBI_DETAIL_NONE))
+            return false;
+        left &= (uint8_t)~insn.is.flags_killed;
+        off += insn.is.length;
+    }
+    return !left;
+}
+
 bool dbi_code_may_cycle(const struct dbi_code *code)
 {
     const struct dbi_insn *last = &code->insns[code->count - 1];

@@ -287,6 +287,7 @@ int rep_limit_plan(struct rep_engine *engine)
         hard = soft = soft > now ? soft : now;
     /* what stops for time stops before the fragment that would go too far */
     engine->exact = hard <= soft && hard - now <= engine->exact_margin + DBI_INSN_MAX;
+    engine->flags_lost &= engine->exact;
     engine->goal = hard;
     engine->host.turn.careful = engine->exact || engine->unverified;
     engine->ends_at_goal = !engine->exact && (soft < hard || hard == REP_NEVER);
@@ -734,6 +735,7 @@ int rep_engine_reset(struct rep_engine *engine)
     engine->time_base = 0;
     engine->started = false;
     engine->unverified = true;
+    engine->flags_lost = true; /* the next state may be one that the clock had stopped at */
     engine->place_goal = engine->place_cap = REP_NEVER;
     engine->part = 0;
     engine->task_end = 1;

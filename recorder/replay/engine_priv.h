@@ -45,6 +45,7 @@ struct rep_engine {
     uint64_t goal;          /* exact stops: executed instructions at which to stop */
     uint64_t exact_margin;  /* instructions before an exact stop that are run with care */
     bool exact;             /* within that margin */
+    bool flags_lost;        /* the clock used them, unread, when it stopped just before it */
     bool ends_at_goal;      /* the limit is the caller's, or place_cap */
     uint32_t part;          /* fragment that ran a rep instruction in part */
     bool part_waits;        /* the caller wants to stop before such a part */

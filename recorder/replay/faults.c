@@ -287,6 +287,13 @@ int rep_refuse_own_step(const struct rep_engine *engine)
                        (unsigned long long)rep_engine_time(engine));
 }
 
+/* Code that is cut for an exact stop leaves flags alone, but what ran before may not have. */
+static bool are_flags_lost(const struct rep_engine *engine, const struct dbi_fault *fault)
+{
+    return fault->flags_inexact ||
+           (engine->flags_lost && !dbi_flags_written(fault->fragment, fault->insn));
+}
+
 int rep_on_fault(struct rep_engine *engine)
 {
     struct rep_turn *turn = &engine->host.turn;
@@ -316,7 +323,7 @@ int rep_on_fault(struct rep_engine *engine)
     turn->args[1] = fault.spilled;
     turn->args[2] = fault.fragment->insn_count - fault.insn;
     turn->args[3] = ring_more;
-    turn->args[4] = fault.flags_inexact;
+    turn->args[4] = are_flags_lost(engine, &fault);
     turn->args[5] = is_wall ? 0 : fault_done(engine, &fault);
     return 0;
 }

@@ -322,6 +322,7 @@ int rep_on_place_time(struct rep_engine *engine)
 
 int rep_on_time(struct rep_engine *engine, bool *done)
 {
+    engine->flags_lost |= !engine->exact;
     if (!engine->ends_at_goal)
         return rep_limit_plan(engine);
     if (engine->run_exact || engine->place_cap < engine->run_goal) {

@@ -96,6 +96,41 @@ static void exact_stops_are_exact(void **state)
     }
 }
 
+/* When the guest first faults. */
+static uint64_t fault_time(const char *recording)
+{
+    struct unit_replay replay;
+    uint64_t time = 0;
+    unit_check(unit_open(&replay, recording, NULL, DBI_PLAIN), "open");
+    unit_check(unit_run_to_end(&replay), "run");
+    const struct unit_event *events = (const struct unit_event *)replay.events.data;
+    for (size_t i = 0; i < replay.events.size_bytes / sizeof(*events) && !time; i++)
+        time = events[i].kind == EVQ_FAULT ? events[i].time : 0;
+    unit_close(&replay);
+    assert_int_not_equal(time, 0);
+    return time;
+}
+
+/* On the way to some of the stops the clock has used the flags when the fault comes. */
+static void flags_at_faults_are_the_recorded_ones(void **state)
+{
+    const char *argv[] = {GUEST_DEAD_FLAGS, NULL};
+    char *recording = unit_record(work, "dead_flags", argv);
+    uint64_t fault = fault_time(recording);
+    enum rep_stop why;
+    (void)state;
+    for (uint64_t goal = fault + 100; goal < fault + 160; goal++) {
+        struct unit_replay replay;
+        unit_check(unit_open(&replay, recording, NULL, DBI_PLAIN), "open");
+        unit_check(rep_engine_run(replay.engine, &replay.source, goal, true, &why), "a stop");
+        assert_int_equal(rep_engine_time(replay.engine), goal);
+        unit_check(unit_run_to_end(&replay), "from there");
+        assert_int_equal(rep_feed_info(replay.feed)->wait_status, 0);
+        unit_close(&replay);
+    }
+    free(recording);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +138,7 @@ int main(void)
         cmocka_unit_test(odd_instructions_report_the_lines_they_write),
         cmocka_unit_test(loops_with_live_flags_stop_in_time),
         cmocka_unit_test(exact_stops_are_exact),
+        cmocka_unit_test(flags_at_faults_are_the_recorded_ones),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
