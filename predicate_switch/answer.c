@@ -21,6 +21,10 @@
 #define COMM_BYTES    16
 #define CAREFUL       512 /* instructions before a time at which to stop */
 
+/* A fault and its handler's frame take as long as so many instructions. */
+#define FAULT_INSTRUCTIONS 20000
+#define FAULTS_LEAST       64
+
 /* ---- memory ---- */
 
 static int memory_read(void *arg, uint64_t address, void *bytes, size_t size)
@@ -439,6 +443,8 @@ static int call_answer(struct psw_live *live, const struct rep_met *met, struct 
 
 static int fault_answer(struct psw_live *live, const struct rep_met *met, struct wd_buf *out)
 {
+    if (!live->faults--)
+        return unresolved(live, "limit of faults");
     const struct vk_memory memory = psw_memory(live->engine);
     struct vk_outcome outcome;
     int err = psw_fault(out, ++live->frame, met);
@@ -578,6 +584,7 @@ int psw_live_run(struct psw_live *live, uint64_t limit)
 {
     struct rep_source source = psw_live_source(live);
     uint64_t end = rep_engine_time(live->engine) + limit;
+    live->faults = FAULTS_LEAST + limit / FAULT_INSTRUCTIONS;
     enum rep_stop why = REP_STOP_TIME;
     int err = 0;
     while (!err && why == REP_STOP_TIME && rep_engine_time(live->engine) < end) {

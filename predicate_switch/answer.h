@@ -21,6 +21,7 @@ struct psw_live {
     struct wd_buf *kept; /* gets each entry that is taken, as a .wet has them; NULL: nothing does */
     uint64_t frame;      /* number of the last event */
     uint64_t until;      /* time of the next tick; VK_NEVER */
+    uint64_t faults;     /* how many more are answered */
     enum vk_then then;   /* why the run ended; VK_THEN_RUN: it did not */
     int status;          /* VK_THEN_END */
     char reason[256];    /* others */
@@ -39,7 +40,8 @@ int psw_live_begin(struct psw_live *live, const bool is_in_call[VK_TASKS_MAX]);
 void psw_live_fini(struct psw_live *live);
 
 /*
- * Runs on until the run ends (live->then says how) or `limit` instructions more. 0, also for runs
+ * Runs on until the run ends (live->then says how) or `limit` instructions more, of which a fault
+ * takes many: a handler that mends nothing comes back at once. 0, also for runs
  * that are unresolved; or a negative error of the engine's: then the run is unresolved, too, unless
  * it is -WETDBG_ERR_INTERRUPTED or -ENOMEM.
  */

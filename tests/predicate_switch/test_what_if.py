@@ -72,7 +72,7 @@ def check_code(bench, trace):
 
 
 # What is ordered, and how the run may end: exit statuses of the guest, where the model has an answer.
-HARM = {1: {3}, 2: {4}, 3: set(), 4: {5}, 5: {7}, 6: set(), 7: set(), 8: set(), 9: {9}}
+HARM = {1: {3}, 2: {4}, 3: set(), 4: {5}, 5: {7}, 6: set(), 7: set(), 8: set(), 9: {9}, 10: set()}
 
 
 def check_harm(bench, trace, kept):
@@ -83,6 +83,7 @@ def check_harm(bench, trace, kept):
         bench.check(fits, f"order {order}: {answer}")
         bench.check(os.path.exists(kept) and e2e.hash_file(kept) == before, f"order {order} reached the file")
     bench.check(not os.path.exists(bench.path("touched")), "another program ran")
+    check(bench, trace, f"what-if order=10@{MARKS['ORDER']}", end="unresolved", unresolved="limit of faults")
 
 
 def check_kept(bench, trace):
