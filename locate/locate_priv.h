@@ -45,7 +45,20 @@ int loc_ran_list(struct wetdbg *wet, struct loc_ran **items, size_t *count);
 /* Whether a source file is one of the system's, which nobody suspects. */
 bool loc_is_system(const char *file);
 
-double loc_score(const struct wetdbg_locate *locate, const struct wetdbg_suspect *suspect);
+/* The score of a line's own evidence, and what of it other runs say: switched and changed ones, with
+ * other values, passing ones, and pieces of this one. */
+struct loc_score {
+    double all, runs;
+};
+
+struct loc_score loc_score(const struct wetdbg_locate *locate,
+                           const struct wetdbg_suspect *suspect);
+
+/* Makes the suspects' scores: of their own evidence, and of what runs say of lines beside them.
+ * Leaves them sorted by file, function and line. 0 or -ENOMEM. */
+int loc_scores_make(const struct wetdbg_locate *locate, struct wetdbg_suspect *suspects,
+                    size_t count);
+
 void loc_reasons(const struct wetdbg_locate *locate, struct wetdbg_suspect *suspect);
 
 #endif

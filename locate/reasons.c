@@ -13,7 +13,7 @@ const char *wetdbg_reason_name(enum wetdbg_reason_kind kind)
         [WETDBG_REASON_RARELY] = "rarely",       [WETDBG_REASON_VALUES] = "values",
         [WETDBG_REASON_PIECE] = "piece",         [WETDBG_REASON_DECISION] = "decision",
         [WETDBG_REASON_DISTANCE] = "distance",   [WETDBG_REASON_UNSURE] = "unsure",
-        [WETDBG_REASON_OUTSIDE] = "outside",
+        [WETDBG_REASON_OUTSIDE] = "outside",     [WETDBG_REASON_BESIDE] = "beside",
     };
 
     return names[kind];
@@ -89,6 +89,8 @@ void loc_reasons(const struct wetdbg_locate *locate, struct wetdbg_suspect *susp
         add(suspect, WETDBG_REASON_IMPLICIT, evidence->implied, 0);
     if (evidence->in_slice && !evidence->distance)
         add(suspect, WETDBG_REASON_CRITERION, 0, 0);
+    if (suspect->beside)
+        add(suspect, WETDBG_REASON_BESIDE, suspect->beside, 0);
     add_passing(locate, suspect);
     add_pieces(locate, suspect);
     if (locate->slice_lines)

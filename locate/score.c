@@ -134,11 +134,12 @@ static void passing_features(const struct wetdbg_locate *locate,
     *out++ = !evidence->executed;
 }
 
-#define SLICE_FEATURES  12
-#define RUN_FEATURES    6
-#define REPAIR_FEATURES 3
-#define MUTANT_FEATURES 5
-#define PIECE_FEATURES  3
+#define SLICE_FEATURES      12
+#define CONFIDENCE_FEATURES 2 /* the first of the run's */
+#define RUN_FEATURES        6
+#define REPAIR_FEATURES     3
+#define MUTANT_FEATURES     5
+#define PIECE_FEATURES      3
 
 void wetdbg_locate_features(const struct wetdbg_locate *locate,
                             const struct wetdbg_suspect *suspect, double *features)
@@ -155,12 +156,17 @@ void wetdbg_locate_features(const struct wetdbg_locate *locate,
     passing_features(locate, &suspect->evidence, features + PIECE_FEATURES);
 }
 
-double loc_score(const struct wetdbg_locate *locate, const struct wetdbg_suspect *suspect)
+struct loc_score loc_score(const struct wetdbg_locate *locate, const struct wetdbg_suspect *suspect)
 {
-    double features[FEATURES], score = 0;
+    struct loc_score score = {0};
+    double features[FEATURES];
 
     wetdbg_locate_features(locate, suspect, features);
-    for (size_t i = 0; i < FEATURES; i++)
-        score += features[i] * (locate->passing ? loc_weights[i].against : loc_weights[i].alone);
+    for (size_t i = 0; i < FEATURES; i++) {
+        double weight = locate->passing ? loc_weights[i].against : loc_weights[i].alone;
+        score.all += features[i] * weight;
+        if (i >= SLICE_FEATURES + CONFIDENCE_FEATURES)
+            score.runs += features[i] * weight;
+    }
     return score;
 }

@@ -468,10 +468,12 @@ int wetdbg_locate_suspects(struct wetdbg_locate *locate, const struct wetdbg_sus
     if (!sorted)
         return -ENOMEM;
     memcpy(sorted, locate->items, locate->count * sizeof(*sorted));
-    for (size_t i = 0; i < locate->count; i++) {
-        sorted[i].score = loc_score(locate, &sorted[i]);
-        loc_reasons(locate, &sorted[i]);
+    if (loc_scores_make(locate, sorted, locate->count)) {
+        free(sorted);
+        return -ENOMEM;
     }
+    for (size_t i = 0; i < locate->count; i++)
+        loc_reasons(locate, &sorted[i]);
     qsort(sorted, locate->count, sizeof(*sorted), most_suspicious_first);
     for (size_t i = 0; i < locate->count; i++) {
         sorted[i].rank = (uint32_t)i + 1;

@@ -27,4 +27,11 @@ static const struct loc_weight loc_weights[] = {
     {"only_here", 0.00, 0.00},
 };
 
+/* How much of what the line beside it that runs speak against most has more than a line lifts that
+ * line; the more is worth less by a factor of e for each LOC_BESIDE_DECAY lines between. Only lines
+ * that are no more than LOC_BESIDE_LINES away are beside it. */
+#define LOC_BESIDE       0.8
+#define LOC_BESIDE_DECAY 16.0
+#define LOC_BESIDE_LINES 12
+
 #endif

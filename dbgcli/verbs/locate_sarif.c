@@ -44,6 +44,7 @@ static const struct {
      "Another value in place of what the line computed makes the run less wrong or right."},
     {WETDBG_REASON_IMPLICIT, "DecisionThatOmits",
      "A decision of the line kept something from being written that led to what is wrong."},
+    {WETDBG_REASON_BESIDE, "BesideASuspect", "More speaks against a line beside it."},
     {WETDBG_REASON_ONLY_HERE, "OnlyInTheFailingRun", "No passing run executed the line."},
     {WETDBG_REASON_RARELY, "RarelyInPassingRuns", "Few passing runs executed the line."},
     {WETDBG_REASON_VALUES, "ValuesOfNoPassingRun",

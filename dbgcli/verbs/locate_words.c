@@ -103,6 +103,8 @@ char *cli_locate_words(const struct cli_locating *self, const struct wetdbg_susp
         return cli_asprintf("a decision here kept %" PRIu64 " value%s from being written that led "
                             "to what is wrong",
                             count, plural(count));
+    case WETDBG_REASON_BESIDE:
+        return cli_asprintf("more speaks against line %" PRIu64 ", beside it", count);
     case WETDBG_REASON_ONLY_HERE:
         return total == 1 ? cli_strdup("the passing run did not execute it")
                           : cli_asprintf("none of %" PRIu64 " passing runs executed it", total);
@@ -199,6 +201,8 @@ char *cli_locate_command(const struct cli_locating *self, const struct wetdbg_su
         return with_output(self, repair_command(&suspect->evidence.repair));
     case WETDBG_REASON_IMPLICIT:
         return cli_asprintf("slice backward --implicit %s", self->failure.criterion);
+    case WETDBG_REASON_BESIDE:
+        return cli_asprintf("list %s:%" PRIu64, file, reason->count);
     case WETDBG_REASON_ONLY_HERE:
     case WETDBG_REASON_RARELY:
     case WETDBG_REASON_VALUES:

@@ -9,7 +9,7 @@
  * the system's headers is none.
  *
  * A line's score is a sum of features of its evidence, with the weights of one table
- * (locate/weights.h). They were learned from faults that are not those of our tests; what each
+ * (locate/weights.h), and what other runs say of lines beside it. The weights were learned from faults that are not those of our tests; what each
  * feature is, and how they were learned, is in docs/architecture/locate.md.
  *
  * Functions return 0 or a negative code (<wetdbg/errors.h>): besides what they say, -ENOMEM and
@@ -96,6 +96,7 @@ enum wetdbg_reason_kind {
     WETDBG_REASON_SWITCH,    /* a decision of it made otherwise repairs: `evidence.change` */
     WETDBG_REASON_REPAIR,    /* `count` of `total` other values of it repair: `evidence.repair` */
     WETDBG_REASON_IMPLICIT,  /* a decision of it kept something from being written: count */
+    WETDBG_REASON_BESIDE,    /* more runs speak against line `count`, beside it */
     WETDBG_REASON_ONLY_HERE, /* of `total` passing runs none executed it */
     WETDBG_REASON_RARELY,    /* `count` of `total` passing runs executed it */
     WETDBG_REASON_VALUES,    /* `count` of its `total` values were made in no passing run */
@@ -112,8 +113,8 @@ struct wetdbg_reason {
     double share;
 };
 
-/* "criterion", "mutant", "switch", "repair", "implicit", "only-here", "rarely", "values", "piece",
- * "decision", "distance", "unsure", "outside"; static. */
+/* "criterion", "mutant", "switch", "repair", "implicit", "beside", "only-here", "rarely", "values",
+ * "piece", "decision", "distance", "unsure", "outside"; static. */
 const char *wetdbg_reason_name(enum wetdbg_reason_kind kind);
 
 #define WETDBG_REASONS_MAX 8
@@ -125,7 +126,8 @@ struct wetdbg_suspect {
     uint32_t line;
     uint64_t pc; /* an instruction of it */
     double score;
-    uint32_t rank; /* in the list that was asked for last, from 1; 0: in none yet */
+    uint32_t beside; /* the line beside it against which more runs speak; 0: none */
+    uint32_t rank;   /* in the list that was asked for last, from 1; 0: in none yet */
     struct wetdbg_evidence evidence;
     struct wetdbg_reason reasons[WETDBG_REASONS_MAX]; /* the strongest first */
     unsigned reason_count;

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """test_locate.py BUILD-DIRECTORY: `wetdbg locate` finds what is wrong by itself, and ranks the faulty lines near the top."""
 import json
+import math
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -55,6 +57,42 @@ def check_faults(bench):
         bench.check(answers[-1]["criterion"]["text"] == fault.criterion, f"{fault.program}: what is wrong", run)
         rank = rank_of(answers[0], fault)
         bench.check(rank and rank <= RANKS[fault.program], f"{fault.program}: its line is {rank}.")
+
+
+def weights():
+    """The table of locate/weights.h, and the constants below it."""
+    with open(os.path.join(e2e.SOURCE, "locate", "weights.h")) as file:
+        text = file.read()
+    rows = re.findall(r'\{"(\w+)", (-?[\d.]+), (-?[\d.]+)\}', text)
+    constants = dict(re.findall(r"#define (LOC_\w+) +([\d.]+)", text))
+    return {name: float(alone) for name, alone, _ in rows}, {name: float(value) for name, value in constants.items()}
+
+
+def check_scores(bench):
+    """Scores are what their features say, and what is said of lines beside them: all pairs of lines of a function, by hand."""
+    fault = next(fault for fault in e2e.faults() if fault.program == "fault_heapsort")
+    run = bench.wet("locate", "--json", "--features", "--budget=5", f"--expect={save_right(bench, fault)}", "--",
+                    f"{bench.programs}/fault_heapsort_O0", *fault.arguments)
+    answers = run.objects()
+    if not bench.check(run.status == 0 and answers, "an answer with features", run):
+        return
+    weight, constant = weights()
+    rows, names = answers[-1]["suspects"], list(weight)
+    bench.check(all(list(row["features"]) == names for row in rows), "the features are those of the table", run)
+    own = lambda row, some: sum(row["features"][name] * weight[name] for name in some)
+    runs = [own(row, names[names.index("exact"):]) for row in rows]
+    lifted = 0
+    for i, row in enumerate(rows):
+        around = [(runs[k] * math.exp(-abs(other["line"] - row["line"]) / constant["LOC_BESIDE_DECAY"]), -other["line"])
+                  for k, other in enumerate(rows) if k != i and other["function"] == row["function"] and other["file"] == row["file"]
+                  and abs(other["line"] - row["line"]) <= constant["LOC_BESIDE_LINES"]]
+        most, line = max(around, default=(0, 0))  # of two alike the first one
+        more = max(0, most - runs[i])
+        bench.check(abs(row["score"] - own(row, names) - constant["LOC_BESIDE"] * more) < 1e-9, f"the score of {row}, beside {-line}")
+        texts = [reason["text"] for reason in row["reasons"] if reason["kind"] == "beside"]
+        bench.check(len(texts) == (more > 0) and (not texts or f"line {-line}," in texts[0]), f"{row['line']}: {texts}, and by hand {-line}")
+        lifted += more > 0
+    bench.check(lifted >= 5, f"only {lifted} lines are lifted")
 
 
 def check_passing(bench):
@@ -220,6 +258,7 @@ def check_bad(bench):
 
 def run_test(bench, _):
     check_faults(bench)
+    check_scores(bench)
     check_passing(bench)
     check_repair(bench)
     check_mutant(bench)
