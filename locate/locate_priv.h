@@ -45,8 +45,8 @@ int loc_ran_list(struct wetdbg *wet, struct loc_ran **items, size_t *count);
 /* Whether a source file is one of the system's, which nobody suspects. */
 bool loc_is_system(const char *file);
 
-/* The score of a line's own evidence, and what of it other runs say: switched and changed ones, with
- * other values, passing ones, and pieces of this one. */
+/* The score of a line's own evidence, and what of it other runs say: switched and changed ones,
+ * those with other values, passing ones, and pieces of this one. */
 struct loc_score {
     double all, runs;
 };

@@ -9,8 +9,9 @@
  * the system's headers is none.
  *
  * A line's score is a sum of features of its evidence, with the weights of one table
- * (locate/weights.h), and what other runs say of lines beside it. The weights were learned from faults that are not those of our tests; what each
- * feature is, and how they were learned, is in docs/architecture/locate.md.
+ * (locate/weights.h), and what other runs say of lines beside it. The weights were learned from
+ * faults that are not those of our tests; what each feature is, and how they were learned, is in
+ * docs/architecture/locate.md.
  *
  * Functions return 0 or a negative code (<wetdbg/errors.h>): besides what they say, -ENOMEM and
  * errors of running intervals again.
