@@ -498,31 +498,48 @@ static int apply_member(struct reader *reader, struct cli_value *value)
     return result;
 }
 
-static int element_at(struct cli_moment *moment, const struct cli_value *value, int64_t index,
-                      struct cli_value *element)
+static int element_at(struct cli_moment *moment, const struct cli_value *value,
+                      const struct cli_std_key *key, struct cli_value *element)
 {
-    if (value->type.kind == WETDBG_TYPE_STRUCT &&
-        (cli_is_std_string(value) || cli_is_std_vector(value)))
-        return cli_std_element(moment, value, index, element);
-    return cli_value_element(moment, value, index, element);
+    int err = cli_std_element(moment, value, key, element);
+    if (err != -WETDBG_ERR_USAGE)
+        return err;
+    return key->text ? wetdbg_fail(-WETDBG_ERR_USAGE, "a value of type '%s' has no keys",
+                                   value->type.name)
+                     : cli_value_element(moment, value, key->number, element);
+}
+
+/* Reads what is in brackets: a number, or a text, which ends at the next quotation mark. */
+static int read_key(struct reader *reader, struct cli_std_key *key)
+{
+    struct cli_value index;
+    *key = (struct cli_std_key){0};
+    if (take(reader, "\"")) {
+        key->text = reader->at;
+        key->size = strcspn(reader->at, "\"");
+        reader->at += key->size;
+        return take(reader, "\"") ? 0 : fail_syntax(reader);
+    }
+    int err = read_conditional(reader, &index);
+    if (!err)
+        err = follow_reference(reader, &index);
+    if (!err && !reader->skipping)
+        err = cli_value_bits(reader->view->moment, &index, (uint64_t *)&key->number);
+    return err;
 }
 
 static int apply_index(struct reader *reader, struct cli_value *value)
 {
-    struct cli_value index, element;
-    uint64_t number;
-    int err = read_conditional(reader, &index);
+    struct cli_std_key key;
+    struct cli_value element;
+    int err = read_key(reader, &key);
     if (!err && !take(reader, "]"))
         err = fail_syntax(reader);
     if (err || is_skipping(reader, value))
         return err;
-    err = follow_reference(reader, &index);
+    err = follow_reference(reader, value);
     if (!err)
-        err = cli_value_bits(reader->view->moment, &index, &number);
-    if (!err)
-        err = follow_reference(reader, value);
-    if (!err)
-        err = element_at(reader->view->moment, value, (int64_t)number, &element);
+        err = element_at(reader->view->moment, value, &key, &element);
     if (!err)
         *value = element;
     return err;
@@ -535,6 +552,8 @@ static int dereference(struct reader *reader, struct cli_value *value)
         return 0;
     int err = follow_reference(reader, value);
     if (!err)
+        err = cli_std_target(reader->view->moment, value, &target);
+    if (err == -WETDBG_ERR_USAGE)
         err = cli_value_target(reader->view->moment, value, &target);
     if (!err && target.type.kind == WETDBG_TYPE_VOID)
         err = wetdbg_fail(-WETDBG_ERR_USAGE,

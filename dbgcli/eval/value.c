@@ -10,8 +10,8 @@
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/eval/arithmetic.h"
+#include "dbgcli/eval/printer.h"
 #include "dbgcli/eval/registers.h"
-#include "dbgcli/eval/std_values.h"
 #include <wetdbg/errors.h>
 
 /* As in gdb. */
@@ -19,26 +19,14 @@ const struct cli_manner cli_manner_usual = {.elements = 200, .repeats = 10};
 
 #define TEXT_MAX             (1 << 20) /* bytes of a text without another end */
 #define DEPTH_MAX            20
-#define PARTS_MAX            20000   /* of one value: a type may say that it is made of itself */
 #define ELEMENT_COMPARED_MAX 4096    /* larger ones are not put together */
 #define REPEATS_COUNTED_MAX  1000000 /* a wrong count of elements must end */
 
-struct printer {
-    struct cli_out *out;
-    struct cli_moment *moment;
-    const char *format;
-    bool is_brief;
-    bool is_plain; /* no types before pointers */
-    unsigned depth, parts;
-    uint64_t elements_max, repeats_max;
-    bool is_pretty;
-};
-
-static struct printer printer_new(struct cli_out *out, struct cli_moment *moment,
-                                  const char *format, bool is_brief)
+static struct cli_printer printer_new(struct cli_out *out, struct cli_moment *moment,
+                                      const char *format, bool is_brief)
 {
     const struct cli_manner *manner = moment->manner ? moment->manner : &cli_manner_usual;
-    return (struct printer){
+    return (struct cli_printer){
         .out = out,
         .moment = moment,
         .format = format,
@@ -149,8 +137,7 @@ void cli_address_print(FILE *stream, struct wetdbg_model *model, uint64_t addres
     putc('>', stream);
 }
 
-/* Writes a code as UTF-8; how many bytes that takes. */
-static size_t encode_utf8(uint32_t code, char text[4])
+size_t cli_encode_utf8(uint32_t code, char text[4])
 {
     static const unsigned char marks[] = {0, 0xc0, 0xe0, 0xf0};
     unsigned more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
@@ -170,7 +157,7 @@ static void print_wide_character(struct cli_out *out, uint32_t code, size_t size
     else if (code == '"')
         putc('"', out->stream);
     else
-        cli_out_quoted(out, text, encode_utf8(code > 0x10ffff ? 0xfffd : code, text));
+        cli_out_quoted(out, text, cli_encode_utf8(code > 0x10ffff ? 0xfffd : code, text));
     putc('\'', out->stream);
 }
 
@@ -220,7 +207,7 @@ static void print_float_bytes(FILE *stream, const void *bytes, size_t size)
         fprintf(stream, "%.*Lg", size == 4 ? 9 : size == 8 ? 17 : 21, number);
 }
 
-static void print_formatted(struct printer *p, const struct cli_value *value, uint64_t bits)
+static void print_formatted(struct cli_printer *p, const struct cli_value *value, uint64_t bits)
 {
     FILE *stream = p->out->stream;
     unsigned width = value->bit_size ? value->bit_size : (unsigned)value->type.size_bytes * 8;
@@ -258,15 +245,15 @@ static void print_formatted(struct printer *p, const struct cli_value *value, ui
     }
 }
 
-static size_t text_max(const struct printer *p)
+size_t cli_printed_bytes(const struct cli_printer *p)
 {
     return p->elements_max < TEXT_MAX ? (size_t)p->elements_max : TEXT_MAX;
 }
 
 /* Prints as many characters as there are up to a NUL, or as are to be shown at most. */
-static void print_string_at(struct printer *p, uint64_t address)
+static void print_string_at(struct cli_printer *p, uint64_t address)
 {
-    size_t length = 0, most = text_max(p);
+    size_t length = 0, most = cli_printed_bytes(p);
     char *text = cli_malloc(most);
     while (length < most &&
            wetdbg_state_read(p->moment->state, address + length, text + length, 1) == 0) {
@@ -285,7 +272,7 @@ static void print_string_at(struct printer *p, uint64_t address)
     free(text);
 }
 
-static void print_pointer(struct printer *p, const struct cli_value *value, uint64_t bits)
+static void print_pointer(struct cli_printer *p, const struct cli_value *value, uint64_t bits)
 {
     struct wetdbg_type target;
     uint64_t count;
@@ -302,7 +289,7 @@ static void print_pointer(struct printer *p, const struct cli_value *value, uint
         print_string_at(p, bits);
 }
 
-static int print_float(struct printer *p, const struct cli_value *value)
+static int print_float(struct cli_printer *p, const struct cli_value *value)
 {
     uint8_t bytes[16];
     size_t size = value->type.size_bytes;
@@ -314,25 +301,29 @@ static int print_float(struct printer *p, const struct cli_value *value)
     return err;
 }
 
-static int print_value(struct printer *p, const struct cli_value *value);
-
 /* Prints "(int &) @0x7ffe0: 7"; inside of structures only where it refers to. */
-static int print_reference(struct printer *p, const struct cli_value *value)
+static int print_reference(struct cli_printer *p, const struct cli_value *value)
 {
     struct cli_value target;
     int err = cli_value_target(p->moment, value, &target);
     if (err)
         return err;
+    p->depth++;
+    bool is_printed =
+        !*p->format && !p->is_brief && p->depth < DEPTH_MAX && cli_print_std(p, &target);
+    p->depth--;
+    if (is_printed)
+        return 0;
     if (p->depth == 0 && !p->is_plain)
         fprintf(p->out->stream, "(%s) ", value->type.name);
     fprintf(p->out->stream, "@0x%" PRIx64, target.address);
     if (p->depth > 0)
         return 0;
     fputs(": ", p->out->stream);
-    return print_value(p, &target);
+    return cli_print_part(p, &target);
 }
 
-static int print_huge(struct printer *p, const struct cli_value *value)
+static int print_huge(struct cli_printer *p, const struct cli_value *value)
 {
     unsigned __int128 number = 0;
     char digits[48], *at = digits + sizeof(digits);
@@ -379,7 +370,7 @@ static int print_flag(void *context, const char *name, int64_t flag)
     return 0;
 }
 
-static void print_enumeration(struct printer *p, const struct cli_value *value, int64_t bits)
+static void print_enumeration(struct cli_printer *p, const struct cli_value *value, int64_t bits)
 {
     struct flag_walk walk = {.out = p->out, .left = bits, .is_flags = true};
     struct wetdbg_model *model = p->moment->model;
@@ -403,7 +394,7 @@ static void print_enumeration(struct printer *p, const struct cli_value *value, 
 }
 
 /* Prints what takes the place of a value that was optimized out; false if it was not. */
-static bool print_gone(struct printer *p, const struct cli_value *value)
+static bool print_gone(struct cli_printer *p, const struct cli_value *value)
 {
     bool is_field = value->bit_size != 0;
     uint64_t start = is_field ? value->bit_offset / 8 : 0;
@@ -421,7 +412,7 @@ static bool print_gone(struct printer *p, const struct cli_value *value)
     return true;
 }
 
-static int print_scalar(struct printer *p, const struct cli_value *value)
+static int print_scalar(struct cli_printer *p, const struct cli_value *value)
 {
     FILE *stream = p->out->stream;
     uint64_t bits;
@@ -478,13 +469,13 @@ static int print_scalar(struct printer *p, const struct cli_value *value)
 /* ---- structures and arrays ---- */
 
 struct member_walk {
-    struct printer *printer;
+    struct cli_printer *printer;
     const struct cli_value *whole;
     size_t count;
     bool is_after_base;
 };
 
-static void print_indent(const struct printer *p, unsigned depth)
+static void print_indent(const struct cli_printer *p, unsigned depth)
 {
     fprintf(p->out->stream, "%*s", (int)depth * 2, "");
 }
@@ -492,7 +483,7 @@ static void print_indent(const struct printer *p, unsigned depth)
 /* Prints what stands before a member: a comma or, if it is pretty, a line's end. */
 static void print_joint(struct member_walk *walk, const struct wetdbg_member *member)
 {
-    struct printer *p = walk->printer;
+    struct cli_printer *p = walk->printer;
     FILE *stream = p->out->stream;
     if (walk->count++)
         fputs(p->is_pretty && !walk->is_after_base ? "," : ", ", stream);
@@ -536,57 +527,12 @@ static int print_member(void *context, const struct wetdbg_member *member)
     part.bit_size = member->bit_size;
     print_joint(walk, member);
     print_member_name(walk->printer->out, member);
-    return print_value(walk->printer, &part);
+    return cli_print_part(walk->printer, &part);
 }
 
-/* Prints a std::string as text, and nothing if that is not possible. */
-static bool print_std_string(struct printer *p, const struct cli_value *value)
+static int print_structure(struct cli_printer *p, const struct cli_value *value)
 {
-    struct cli_value first;
-    uint64_t size;
-    if (!cli_std_string(p->moment, value, &first, &size))
-        return false;
-    size_t shown = size < text_max(p) ? (size_t)size : text_max(p);
-    char *text = cli_malloc(shown + 1);
-    bool is_there = !shown || wetdbg_state_read(p->moment->state, first.address, text, shown) == 0;
-    if (is_there) {
-        putc('"', p->out->stream);
-        cli_out_quoted(p->out, text, shown);
-        fputs(shown < size ? "\"..." : "\"", p->out->stream);
-    }
-    free(text);
-    return is_there;
-}
-
-static int print_elements(struct printer *p, const struct cli_value *value,
-                          const struct wetdbg_type *type, uint64_t count);
-
-static bool print_std_vector(struct printer *p, const struct cli_value *value)
-{
-    struct cli_value first;
-    uint64_t count;
-    if (!cli_std_vector(p->moment, value, &first, &count))
-        return false;
-    fprintf(p->out->stream, "std::vector of length %" PRIu64 "%s", count, count ? " = " : "");
-    int err = count ? print_elements(p, &first, &first.type, count) : 0;
-    if (err)
-        fprintf(p->out->stream, "<%s>", wetdbg_error(err));
-    return true;
-}
-
-static bool print_std(struct printer *p, const struct cli_value *value)
-{
-    bool is_printed = false;
-    if (cli_is_std_string(value))
-        is_printed = print_std_string(p, value);
-    else if (cli_is_std_vector(value))
-        is_printed = print_std_vector(p, value);
-    return is_printed;
-}
-
-static int print_structure(struct printer *p, const struct cli_value *value)
-{
-    if (!*p->format && print_std(p, value))
+    if (!*p->format && cli_print_std(p, value))
         return 0;
     struct member_walk walk = {.printer = p, .whole = value};
     putc('{', p->out->stream);
@@ -610,7 +556,7 @@ static size_t run_length(const uint8_t *bytes, size_t count, size_t at)
 
 /* Prints as many runs of equal characters as are begun within what is shown at most, each as a
  * whole. */
-static void print_char_array(struct printer *p, const uint8_t *bytes, size_t all, bool is_cut)
+static void print_char_array(struct cli_printer *p, const uint8_t *bytes, size_t all, bool is_cut)
 {
     FILE *stream = p->out->stream;
     const char *joint = "";
@@ -645,7 +591,7 @@ static void print_char_array(struct printer *p, const uint8_t *bytes, size_t all
 }
 
 /* How many elements from `first` on are the same; at most up to `count`. */
-static uint64_t count_repeats(struct printer *p, const struct cli_value *value,
+static uint64_t count_repeats(struct cli_printer *p, const struct cli_value *value,
                               const struct wetdbg_type *type, uint64_t first, uint64_t count)
 {
     uint8_t one[ELEMENT_COMPARED_MAX], other[ELEMENT_COMPARED_MAX];
@@ -662,8 +608,8 @@ static uint64_t count_repeats(struct printer *p, const struct cli_value *value,
     return run;
 }
 
-static int print_elements(struct printer *p, const struct cli_value *value,
-                          const struct wetdbg_type *type, uint64_t count)
+int cli_print_elements(struct cli_printer *p, const struct cli_value *value,
+                       const struct wetdbg_type *type, uint64_t count)
 {
     FILE *stream = p->out->stream;
     uint64_t shown = 0, i = 0, run;
@@ -675,7 +621,7 @@ static int print_elements(struct printer *p, const struct cli_value *value,
         fputs(i ? ", " : "", stream);
         err = cli_value_part(value, i * type->size_bytes, type, &element);
         if (!err)
-            err = print_value(p, &element);
+            err = cli_print_part(p, &element);
         if (run > p->repeats_max)
             fprintf(stream, " <repeats %" PRIu64 " times>", run);
         else
@@ -695,7 +641,7 @@ static void print_wide_hex(FILE *stream, const uint64_t *words)
 }
 
 /* Prints all that a vector register can be seen as. */
-static int print_vector(struct printer *p, const struct cli_value *value)
+static int print_vector(struct cli_printer *p, const struct cli_value *value)
 {
     static const struct {
         const char *name;
@@ -715,7 +661,7 @@ static int print_vector(struct printer *p, const struct cli_value *value)
         if (type.kind == WETDBG_TYPE_CHAR || *p->format)
             type.kind = WETDBG_TYPE_SIGNED; /* in a format: the bits as they are */
         fprintf(stream, "%sv%" PRIu64 "_%s = ", i ? ", " : "", count, shapes[i].name);
-        err = print_elements(p, value, &type, count);
+        err = cli_print_elements(p, value, &type, count);
     }
     memcpy(words, value->bytes, sizeof(words));
     if (wide_count == 1)
@@ -731,7 +677,7 @@ static int print_vector(struct printer *p, const struct cli_value *value)
 }
 
 /* Prints a function: "{int (int, char **)} 0x401136 <main>". */
-static int print_function(struct printer *p, const struct cli_value *value)
+static int print_function(struct cli_printer *p, const struct cli_value *value)
 {
     putc('{', p->out->stream);
     cli_out_text(p->out, value->type.name);
@@ -740,7 +686,7 @@ static int print_function(struct printer *p, const struct cli_value *value)
     return 0;
 }
 
-static int print_text_array(struct printer *p, const struct cli_value *value, uint64_t count)
+static int print_text_array(struct cli_printer *p, const struct cli_value *value, uint64_t count)
 {
     size_t shown = count < REPEATS_COUNTED_MAX ? count : REPEATS_COUNTED_MAX;
     uint8_t *text = cli_malloc(shown + 1);
@@ -753,7 +699,7 @@ static int print_text_array(struct printer *p, const struct cli_value *value, ui
     return err;
 }
 
-static int print_array(struct printer *p, const struct cli_value *value)
+static int print_array(struct cli_printer *p, const struct cli_value *value)
 {
     struct wetdbg_type type;
     uint64_t count;
@@ -762,15 +708,15 @@ static int print_array(struct printer *p, const struct cli_value *value)
         return err;
     if (type.kind != WETDBG_TYPE_CHAR || type.size_bytes > 1 || (*p->format && *p->format != 's') ||
         cli_value_is_missing(value, 0, count))
-        return print_elements(p, value, &type, count);
+        return cli_print_elements(p, value, &type, count);
     return print_text_array(p, value, count);
 }
 
-static int print_value(struct printer *p, const struct cli_value *value)
+int cli_print_part(struct cli_printer *p, const struct cli_value *value)
 {
     enum wetdbg_type_kind kind = value->type.kind;
     bool is_structure = kind == WETDBG_TYPE_STRUCT || kind == WETDBG_TYPE_UNION;
-    if (p->parts++ >= PARTS_MAX) {
+    if (p->parts++ >= CLI_PARTS_MAX) {
         fputs("...", p->out->stream);
         return 0;
     }
@@ -804,8 +750,8 @@ static int print_value(struct printer *p, const struct cli_value *value)
 int cli_value_print(struct cli_out *out, struct cli_moment *moment, const struct cli_value *value,
                     const char *format, bool is_brief)
 {
-    struct printer printer = printer_new(out, moment, format, is_brief);
-    return print_value(&printer, value);
+    struct cli_printer printer = printer_new(out, moment, format, is_brief);
+    return cli_print_part(&printer, value);
 }
 
 char *cli_value_plain_text(struct cli_moment *moment, const struct cli_value *value, bool is_brief)
@@ -813,11 +759,11 @@ char *cli_value_plain_text(struct cli_moment *moment, const struct cli_value *va
     char *text = NULL;
     size_t size;
     struct cli_out out = {.stream = open_memstream(&text, &size)};
-    struct printer printer = printer_new(&out, moment, "", is_brief);
+    struct cli_printer printer = printer_new(&out, moment, "", is_brief);
     printer.is_plain = true;
     if (!out.stream)
         cli_die();
-    int err = print_value(&printer, value);
+    int err = cli_print_part(&printer, value);
     if (err)
         fprintf(out.stream, "<%s>", wetdbg_error(err));
     fclose(out.stream);

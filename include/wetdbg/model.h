@@ -466,6 +466,12 @@ int wetdbg_variable_entry_value(struct wetdbg_model *model, const struct wetdbg_
 int wetdbg_type_target(struct wetdbg_model *model, uint64_t type_handle, struct wetdbg_type *target,
                        uint64_t *element_count);
 
+/* A type that a class of C++ is made from: of its template's arguments that are types the
+ * `index`-th, from 0, those of a parameter pack one by one. -WETDBG_ERR_NOT_FOUND if there is
+ * none. */
+int wetdbg_type_argument(struct wetdbg_model *model, uint64_t type_handle, unsigned index,
+                         struct wetdbg_type *argument);
+
 /* The type behind a name: without typedefs and qualifiers. */
 int wetdbg_type_plain(struct wetdbg_model *model, const struct wetdbg_type *type,
                       struct wetdbg_type *plain);

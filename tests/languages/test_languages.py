@@ -144,8 +144,8 @@ PRINTS = {
         ("amounts[2]", r"amounts\[2\] = 4000"),
     ],
     ("cxx_templates", "UNRELATED"): [
-        ("word", r'word = \(const std::string &\) @0x[0-9a-f]+: "birch"'),
-        ("words", r'words = std::vector of length 4 = \{"oak", "elm", "oak", "birch"\}'),
+        ("word", r'word = "birch"'),
+        ("words", r'words = std::vector of length 4, capacity 4 = \{"oak", "elm", "oak", "birch"\}'),
         ("words[1]", r'words\[1\] = "elm"'),
         ("words[3][4]", r"words\[3\]\[4\] = 104 'h'"),
         ("word[5]", r"word\[5\] = 0 '\\000'"),

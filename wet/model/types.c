@@ -730,6 +730,39 @@ int wetdbg_type_plain(struct wetdbg_model *model, const struct wetdbg_type *type
     return result < 0 ? result : describe(mod, &die, 0, plain);
 }
 
+struct argument_walk {
+    struct mdl_mod *mod;
+    unsigned left; /* before the wanted one */
+    uint64_t budget;
+    struct wetdbg_type *found;
+};
+
+/* 1: it is found. */
+static int visit_argument(void *context, Dwarf_Die *die)
+{
+    struct argument_walk *walk = context;
+    if (dwarf_tag(die) == DW_TAG_GNU_template_parameter_pack)
+        return mdl_die_children(die, &walk->budget, visit_argument, walk);
+    if (dwarf_tag(die) != DW_TAG_template_type_parameter || walk->left--)
+        return 0;
+    int result = mdl_type_of(walk->mod, die, walk->found);
+    return result < 0 ? result : 1;
+}
+
+int wetdbg_type_argument(struct wetdbg_model *model, uint64_t type_handle, unsigned index,
+                         struct wetdbg_type *argument)
+{
+    struct argument_walk walk = {.left = index, .budget = 1 << 20, .found = argument};
+    Dwarf_Die die;
+    int result = handle_peeled(model, type_handle, &walk.mod, &die);
+
+    if (result == 0)
+        result = mdl_die_children(&die, &walk.budget, visit_argument, &walk);
+    if (result == 0)
+        return wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "it has no such template argument");
+    return result < 0 ? result : 0;
+}
+
 struct member_walk {
     struct mdl_mod *mod;
     wetdbg_member_fn fn;
