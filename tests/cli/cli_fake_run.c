@@ -743,6 +743,16 @@ int wetdbg_type_plain(struct wetdbg_model *model, const struct wetdbg_type *type
     return 0;
 }
 
+int wetdbg_type_argument(struct wetdbg_model *model, uint64_t type_handle, unsigned index,
+                         struct wetdbg_type *argument)
+{
+    (void)model;
+    (void)type_handle;
+    (void)index;
+    (void)argument;
+    return -WETDBG_ERR_NOT_FOUND;
+}
+
 /* Makes no more types than there are: pointers to int, char and the structure, an array of char. */
 int wetdbg_type_pointer(struct wetdbg_model *model, const struct wetdbg_type *target,
                         struct wetdbg_type *pointer)
