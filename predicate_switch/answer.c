@@ -443,14 +443,14 @@ static int call_answer(struct psw_live *live, const struct rep_met *met, struct 
 
 static int fault_answer(struct psw_live *live, const struct rep_met *met, struct wd_buf *out)
 {
-    if (!live->faults--)
-        return unresolved(live, "limit of faults");
     const struct vk_memory memory = psw_memory(live->engine);
     struct vk_outcome outcome;
     int err = psw_fault(out, ++live->frame, met);
     if (!err)
         err = vk_fault(live->kernel, met->time, met->task, met->signo, (int)met->code, met->address,
                        &memory, &outcome);
+    if (!err && outcome.signal && !live->faults--) /* others make the stack larger */
+        return unresolved(live, "limit of faults");
     return err ? err : outcome_append(live, &outcome, met, out);
 }
 

@@ -21,7 +21,7 @@ struct psw_live {
     struct wd_buf *kept; /* gets each entry that is taken, as a .wet has them; NULL: nothing does */
     uint64_t frame;      /* number of the last event */
     uint64_t until;      /* time of the next tick; VK_NEVER */
-    uint64_t faults;     /* how many more are answered */
+    uint64_t faults;     /* how many more are answered by a handler */
     enum vk_then then;   /* why the run ended; VK_THEN_RUN: it did not */
     int status;          /* VK_THEN_END */
     char reason[256];    /* others */

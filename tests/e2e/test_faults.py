@@ -47,9 +47,8 @@ def ask(bench, trace, fault, lines):
     questions += [f"instances {fault.file}:{line} --limit 1" for line in lines]
     words = [word for question in questions for word in ("-e", question)]
     run = bench.wet("replay", trace, "--batch", "--json", *words)
-    # A line that never ran is an object with count 0, and an error after it.
-    answers = [answer for answer in run.objects()
-               if answer["schema"] != "wetdbg.error/1" or "did not run" not in answer["message"]]
+    # A line that never ran is an error.
+    answers = [{"count": 0} if "did not run" in answer.get("message", "") else answer for answer in run.objects()]
     bench.check(run.status in (0, 1) and not run.err, f"{trace}: the session", run)
     bench.check(len(answers) == len(questions), f"{trace}: {len(answers)} answers", run)
     return answers[0], answers[1], answers[2], answers[3:]
