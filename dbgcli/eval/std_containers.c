@@ -339,10 +339,11 @@ static bool variant_open(struct cli_std_container *container)
     uint64_t which;
     if (!is_at_hand(container) ||
         !path_get(container->moment, &container->whole, "_M_index", &index) ||
+        !index.type.size_bytes || index.type.size_bytes > 8 ||
         cli_value_bits(container->moment, &index, &which) != 0 ||
         !path_get(container->moment, &container->whole, "_M_u", &inside))
         return false;
-    bool is_valueless = which == (UINT64_C(1) << (8 * index.type.size_bytes & 63)) - 1;
+    bool is_valueless = which == UINT64_MAX >> (64 - 8 * index.type.size_bytes);
     if (!is_valueless &&
         !argument_get(container, &container->whole, (unsigned)which, &container->type))
         return false;
