@@ -343,21 +343,27 @@ static void dump_json_is_one_object_per_line(void **state)
     open_built();
     expect_dump(
         WETDBG_DUMP_TASKS | WETDBG_DUMP_MMAPS, true,
-        "{\"type\":\"task\",\"time\":2,\"tid\":10,\"what\":\"exec\",\"file\":"
+        "{\"schema\":\"wetdbg.dump/"
+        "1\",\"type\":\"task\",\"time\":2,\"tid\":10,\"what\":\"exec\",\"file\":"
         "\"/bin/sample\",\"argv\":[\"sample\",\"-x \\\"q\\\"\\u000a\\ufffd\"],"
         "\"exe_base\":\"0x0\",\"interp_base\":\"0x0\",\"interp\":\"\"}\n"
-        "{\"type\":\"mmap\",\"time\":2,\"start\":\"0x400000\",\"end\":\"0x402000\","
+        "{\"schema\":\"wetdbg.dump/"
+        "1\",\"type\":\"mmap\",\"time\":2,\"start\":\"0x400000\",\"end\":\"0x402000\","
         "\"prot\":3,\"flags\":\"0x2\",\"offset\":\"0x0\",\"device\":\"0x0\",\"inode\":0,"
         "\"mode\":\"0x0\",\"uid\":0,\"gid\":0,\"size\":0,\"mtime\":0,\"source\":\"file\","
         "\"name\":\"/bin/sample\",\"backing\":\"mmap_hardlink_1_sample\"}\n"
-        "{\"type\":\"mmap\",\"time\":2,\"start\":\"0x500000\",\"end\":\"0x510000\","
+        "{\"schema\":\"wetdbg.dump/"
+        "1\",\"type\":\"mmap\",\"time\":2,\"start\":\"0x500000\",\"end\":\"0x510000\","
         "\"prot\":3,\"flags\":\"0x2\",\"offset\":\"0x0\",\"device\":\"0x0\",\"inode\":0,"
         "\"mode\":\"0x0\",\"uid\":0,\"gid\":0,\"size\":0,\"mtime\":0,\"source\":\"zero\","
         "\"name\":\"[stack]\"}\n"
-        "{\"type\":\"task\",\"time\":3,\"tid\":11,\"what\":\"clone\",\"parent\":10,"
+        "{\"schema\":\"wetdbg.dump/"
+        "1\",\"type\":\"task\",\"time\":3,\"tid\":11,\"what\":\"clone\",\"parent\":10,"
         "\"flags\":\"0x11\",\"own_ns_tid\":11}\n"
-        "{\"type\":\"task\",\"time\":6,\"tid\":11,\"what\":\"exit\",\"wait_status\":11}\n"
-        "{\"type\":\"task\",\"time\":8,\"tid\":10,\"what\":\"exit\",\"wait_status\":768}\n");
+        "{\"schema\":\"wetdbg.dump/"
+        "1\",\"type\":\"task\",\"time\":6,\"tid\":11,\"what\":\"exit\",\"wait_status\":11}\n"
+        "{\"schema\":\"wetdbg.dump/"
+        "1\",\"type\":\"task\",\"time\":8,\"tid\":10,\"what\":\"exit\",\"wait_status\":768}\n");
 }
 
 /* Names as they are on the left give what is on the right. */

@@ -144,6 +144,7 @@ static void define(struct brute *b, uint32_t t, unsigned flow, bool is_memory, u
                       .time = t,
                       .flow = (uint8_t)flow,
                       .is_memory = is_memory,
+                      .is_may = may,
                       .before = may ? last : 0};
     PUSH(b->defs, def);
     if (is_memory)

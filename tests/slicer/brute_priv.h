@@ -36,6 +36,7 @@ struct def {
     uint32_t source; /* what the kernel passed on: definition of the byte before; 0: from outside */
     uint8_t flow;
     bool is_memory;
+    bool is_may; /* what was there before may be there still */
 };
 
 /* What a flow read. */

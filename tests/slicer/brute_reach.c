@@ -429,6 +429,17 @@ static bool is_of_picture(const struct spread *s, wetdbg_time user, const struct
     return false;
 }
 
+/* The same also where definitions since may have kept what the source holds. */
+static bool may_be_of_picture(const struct spread *s, wetdbg_time user, const struct use *use)
+{
+    const struct def *defs = s->search.b->defs.at;
+    struct use kept = *use;
+
+    for (; kept.def && defs[kept.def].is_may && !is_of_picture(s, user, &kept);)
+        kept.def = defs[kept.def].before;
+    return is_of_picture(s, user, &kept);
+}
+
 static bool is_lost_stack(const struct spread *s, const struct def *def, const struct use *use)
 {
     unsigned kinds = 0;
@@ -447,7 +458,7 @@ static bool spreads(struct spread *s, wetdbg_time user, const struct use *use)
 
     if (!follows(&s->search, (enum wetdbg_edge)use->edge))
         return false;
-    if (is_of_picture(s, user, use)) {
+    if (may_be_of_picture(s, user, use)) {
         found = true;
         if (s->distance[user] > 1)
             s->distance[user] = 1;
