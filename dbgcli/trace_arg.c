@@ -3,9 +3,16 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <wetdbg/record.h>
 #include <wetdbg/recording.h>
+
+bool cli_is_wet_name(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 4 && strcmp(name + length - 4, ".wet") == 0;
+}
 
 static void say_unfinished(const struct wetdbg_recording *trace)
 {

@@ -6,16 +6,11 @@
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/slicing.h"
+#include "dbgcli/trace_arg.h"
 #include "dbgcli/verbs/build_run.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/record.h>
 #include <wetdbg/spectrum.h>
-
-static bool is_wet(const char *name)
-{
-    size_t length = strlen(name);
-    return length > 4 && strcmp(name + length - 4, ".wet") == 0;
-}
 
 /* The trace's file: itself, or what was (or is) built of a recording. */
 static int find_wet(const char *name, char **path, bool *is_trusted)
@@ -24,7 +19,7 @@ static int find_wet(const char *name, char **path, bool *is_trusted)
     char *trace_dir;
     double seconds;
     *is_trusted = false;
-    if (is_wet(name)) {
+    if (cli_is_wet_name(name)) {
         *path = cli_strdup(name);
         return 0;
     }

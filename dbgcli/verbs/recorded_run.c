@@ -10,6 +10,7 @@
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/interrupt.h"
+#include "dbgcli/trace_arg.h"
 #include "dbgcli/verbs/build_run.h"
 #include <wetdbg/errors.h>
 #include <wetdbg/record.h>
@@ -75,18 +76,12 @@ int cli_recorded_run_make(char **argv, const char *input, char **path)
     return err;
 }
 
-static bool is_wet(const char *name)
-{
-    size_t length = strlen(name);
-    return length > 4 && strcmp(name + length - 4, ".wet") == 0;
-}
-
 bool cli_recorded_run_is_there(char **operands)
 {
     char *directory;
     if (!operands[0] || operands[1])
         return false;
-    if (is_wet(operands[0]))
+    if (cli_is_wet_name(operands[0]))
         return true;
     if (wetdbg_recording_find(operands[0], &directory))
         return false;
@@ -100,7 +95,7 @@ static bool is_run(const char *name)
     struct stat status;
     char *directory;
 
-    if (is_wet(name))
+    if (cli_is_wet_name(name))
         return true;
     if (stat(name, &status) == 0 && S_ISREG(status.st_mode))
         return false;
@@ -127,7 +122,7 @@ int cli_recorded_run_find(const char *verb, char **operands, const char *input, 
     *is_trusted = false;
     if (!is_alone && operands[0] && is_run(operands[0]))
         return fail_behind(verb, operands[0], operands[1]);
-    if (is_alone && is_wet(operands[0])) {
+    if (is_alone && cli_is_wet_name(operands[0])) {
         *path = cli_strdup(operands[0]);
         return 0;
     }

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
+#include "dbgcli/trace_arg.h"
 #include "dbgcli/verbs/build_run.h"
 #include "dbgcli/verbs/memory_arg.h"
 #include "dbgcli/verbs/session_run.h"
@@ -114,9 +114,7 @@ static int check_options(const struct cli_args *args)
 static bool is_wet_file(const char *name)
 {
     struct stat is;
-    size_t length = strlen(name);
-    return length > 4 && strcmp(name + length - 4, ".wet") == 0 && stat(name, &is) == 0 &&
-           S_ISREG(is.st_mode);
+    return cli_is_wet_name(name) && stat(name, &is) == 0 && S_ISREG(is.st_mode);
 }
 
 /* NULL is the newest one. What was given may be for the other verb: a file of a built trace. */
