@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Values out of values: members, elements, what a pointer points to. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "dbgcli/eval/arithmetic.h"
@@ -72,6 +73,22 @@ int cli_value_member(struct cli_moment *moment, const struct cli_value *value, c
     member->bit_offset = search.found.bit_offset;
     member->bit_size = search.found.bit_size;
     return result;
+}
+
+int cli_value_path(struct cli_moment *moment, const struct cli_value *value, const char *path,
+                   struct cli_value *member)
+{
+    char name[64];
+    int err = 0;
+    *member = *value;
+    while (*path && !err) {
+        struct cli_value outer = *member;
+        size_t length = strcspn(path, ".");
+        snprintf(name, sizeof(name), "%.*s", (int)length, path);
+        err = cli_value_member(moment, &outer, name, member);
+        path += path[length] ? length + 1 : length;
+    }
+    return err;
 }
 
 /* ---- parts ---- */

@@ -16,28 +16,17 @@ struct cli_std_class {
 
 /* ---- what they are made of ---- */
 
-/* A member of a member: "a.b.c". */
-static bool path_get(struct cli_moment *moment, const struct cli_value *whole, const char *path,
-                     struct cli_value *value)
+static bool part_get(const struct cli_std_container *container, const char *path,
+                     struct cli_value *part)
 {
-    char name[64];
-    *value = *whole;
-    while (*path) {
-        struct cli_value outer = *value;
-        size_t length = strcspn(path, ".");
-        snprintf(name, sizeof(name), "%.*s", (int)length, path);
-        if (cli_value_member(moment, &outer, name, value) != 0)
-            return false;
-        path += path[length] ? length + 1 : length;
-    }
-    return true;
+    return cli_value_path(container->moment, &container->whole, path, part) == 0;
 }
 
 static bool number_get(const struct cli_std_container *container, const char *path,
                        uint64_t *number)
 {
     struct cli_value value;
-    return path_get(container->moment, &container->whole, path, &value) &&
+    return part_get(container, path, &value) &&
            cli_value_bits(container->moment, &value, number) == 0;
 }
 
@@ -62,6 +51,12 @@ static int word_read(const struct cli_std_container *container, uint64_t address
 static struct cli_value held_at(const struct wetdbg_type *type, uint64_t address)
 {
     return (struct cli_value){.type = *type, .is_in_memory = true, .address = address};
+}
+
+/* Of maps and sets: what they hold has labels. */
+static void labels_take(struct cli_std_container *container)
+{
+    container->labels = strstr(container->class->name, "map") ? CLI_STD_KEYED : CLI_STD_NUMBERED;
 }
 
 static void title_counted(struct cli_std_container *container)
@@ -91,8 +86,8 @@ static int pair_take(const struct cli_std_container *container, struct cli_std_h
 static bool tree_open(struct cli_std_container *container)
 {
     struct cli_value tree;
-    container->labels = strstr(container->class->name, "map") ? CLI_STD_KEYED : CLI_STD_NUMBERED;
-    if (!is_at_hand(container) || !path_get(container->moment, &container->whole, "_M_t", &tree) ||
+    labels_take(container);
+    if (!is_at_hand(container) || !part_get(container, "_M_t", &tree) ||
         !argument_get(container, &tree, 1, &container->type) ||
         !number_get(container, "_M_t._M_impl._M_node_count", &container->count) ||
         !number_get(container, "_M_t._M_impl._M_header._M_left", &container->at))
@@ -101,18 +96,17 @@ static bool tree_open(struct cli_std_container *container)
     return true;
 }
 
-/* Goes from a node along the links at `offset` to the last one. What is no tree may have
- * circles. */
-static int tree_follow(const struct cli_std_container *container, uint64_t offset, uint64_t *node)
+/* To the first node below this one. What is no tree may have circles. */
+static int tree_leftmost(const struct cli_std_container *container, uint64_t *node)
 {
-    uint64_t other = *node;
+    uint64_t left = *node;
     int err = 0;
-    for (unsigned depth = 0; !err && other; depth++) {
-        *node = other;
+    for (unsigned depth = 0; !err && left; depth++) {
+        *node = left;
         err = depth == TREE_DEPTH
                   ? wetdbg_fail(-WETDBG_ERR_NOT_FOUND, "the tree at 0x%" PRIx64 " is none",
                                 container->whole.address)
-                  : word_read(container, other + offset, &other);
+                  : word_read(container, left + TREE_LEFT, &left);
     }
     return err;
 }
@@ -139,7 +133,7 @@ static int tree_step(struct cli_std_container *container)
     if (err || !right)
         return err ? err : tree_climb(container, &container->at);
     container->at = right;
-    return tree_follow(container, TREE_LEFT, &container->at);
+    return tree_leftmost(container, &container->at);
 }
 
 static int tree_next(struct cli_std_container *container, struct cli_std_held *held)
@@ -154,9 +148,9 @@ static int tree_next(struct cli_std_container *container, struct cli_std_held *h
 static bool hash_open(struct cli_std_container *container)
 {
     struct cli_value table;
-    container->labels = strstr(container->class->name, "map") ? CLI_STD_KEYED : CLI_STD_NUMBERED;
+    labels_take(container);
     container->segment = 8;
-    if (!path_get(container->moment, &container->whole, "_M_h", &table) ||
+    if (!part_get(container, "_M_h", &table) ||
         !argument_get(container, &table, 1, &container->type) ||
         !number_get(container, "_M_h._M_element_count", &container->count) ||
         !number_get(container, "_M_h._M_before_begin._M_nxt", &container->at))
@@ -184,8 +178,7 @@ static bool chain_open(struct cli_std_container *container, const char *first, u
 static bool list_open(struct cli_std_container *container)
 {
     struct cli_value node;
-    return is_at_hand(container) &&
-           path_get(container->moment, &container->whole, "_M_impl._M_node", &node) &&
+    return is_at_hand(container) && part_get(container, "_M_impl._M_node", &node) &&
            chain_open(container, "_M_impl._M_node._M_next", node.address, 16,
                       container->class->name);
 }
@@ -321,7 +314,7 @@ static bool optional_open(struct cli_std_container *container)
     struct cli_value inside;
     uint64_t is_engaged;
     if (!is_at_hand(container) || !number_get(container, "_M_payload._M_engaged", &is_engaged) ||
-        !path_get(container->moment, &container->whole, "_M_payload._M_payload._M_value", &inside))
+        !part_get(container, "_M_payload._M_payload._M_value", &inside))
         return false;
     container->type = inside.type;
     container->at = inside.address;
@@ -337,11 +330,10 @@ static bool variant_open(struct cli_std_container *container)
 {
     struct cli_value inside, index;
     uint64_t which;
-    if (!is_at_hand(container) ||
-        !path_get(container->moment, &container->whole, "_M_index", &index) ||
+    if (!is_at_hand(container) || !part_get(container, "_M_index", &index) ||
         !index.type.size_bytes || index.type.size_bytes > 8 ||
         cli_value_bits(container->moment, &index, &which) != 0 ||
-        !path_get(container->moment, &container->whole, "_M_u", &inside))
+        !part_get(container, "_M_u", &inside))
         return false;
     bool is_valueless = which == UINT64_MAX >> (64 - 8 * index.type.size_bytes);
     if (!is_valueless &&
@@ -383,7 +375,7 @@ static bool any_open(struct cli_std_container *container)
     uint64_t manager;
     bool is_internal = false;
     if (!is_at_hand(container) || !number_get(container, "_M_manager", &manager) ||
-        !path_get(container->moment, &container->whole, "_M_storage", &storage))
+        !part_get(container, "_M_storage", &storage))
         return false;
     container->labels = CLI_STD_NAMED;
     container->label = "[contained value]";
@@ -492,7 +484,7 @@ static bool pointer_take(struct cli_std_container *container, const struct cli_v
 static bool unique_open(struct cli_std_container *container)
 {
     struct cli_value tuple, pointer;
-    if (!path_get(container->moment, &container->whole, "_M_t._M_t", &tuple) ||
+    if (!part_get(container, "_M_t._M_t", &tuple) ||
         !tuple_get(container->moment, &tuple, 0, &pointer) || !pointer_take(container, &pointer))
         return false;
     snprintf(container->title, sizeof(container->title), "%s", container->whole.type.name);
@@ -504,9 +496,8 @@ static bool shared_open(struct cli_std_container *container)
     struct cli_value pointer, control, counts, value;
     uint64_t block, uses = 0, weak = 0;
     char state[80] = "empty";
-    if (!path_get(container->moment, &container->whole, "_M_ptr", &pointer) ||
-        !pointer_take(container, &pointer) ||
-        !path_get(container->moment, &container->whole, "_M_refcount._M_pi", &control) ||
+    if (!part_get(container, "_M_ptr", &pointer) || !pointer_take(container, &pointer) ||
+        !part_get(container, "_M_refcount._M_pi", &control) ||
         cli_value_bits(container->moment, &control, &block) != 0)
         return false;
     if (block && (cli_value_target(container->moment, &control, &counts) != 0 ||
@@ -526,7 +517,6 @@ static bool shared_open(struct cli_std_container *container)
 
 /* ---- all of them ---- */
 
-/* Of names that begin alike the longer one comes first. */
 static const struct cli_std_class classes[] = {
     {"std::map", tree_open, tree_next},
     {"std::multimap", tree_open, tree_next},

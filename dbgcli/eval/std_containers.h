@@ -33,8 +33,8 @@ struct cli_std_container {
     uint64_t at, end, segment; /* of the next one: what they are depends on the class */
 };
 
-/* Takes a value, whose type is named as cli_std_value() does, for a container. False if its class is
- * none of these, or if it does not look like one (anything may be in memory that was not
+/* Takes a value, whose type is named as cli_std_value() does, for a container. False if its class
+ * is none of these, or if it does not look like one (anything may be in memory that was not
  * constructed yet); a message may be left. */
 bool cli_std_container_open(struct cli_moment *moment, const struct cli_value *value,
                             struct cli_std_container *container);

@@ -38,15 +38,6 @@ bool cli_is_std_vector(const struct cli_value *value)
     return is_of(value, "std::vector<") && !is_of(value, "std::vector<bool");
 }
 
-/* Gets a member of a member; false if there is none. */
-static bool get_inner(struct cli_moment *moment, const struct cli_value *whole, const char *outer,
-                      const char *inner, struct cli_value *value)
-{
-    struct cli_value middle;
-    return cli_value_member(moment, whole, outer, &middle) == 0 &&
-           cli_value_member(moment, &middle, inner, value) == 0;
-}
-
 static bool get_target(struct cli_moment *moment, const struct cli_value *pointer,
                        struct cli_value *first)
 {
@@ -61,12 +52,9 @@ bool cli_std_string(struct cli_moment *moment, const struct cli_value *value,
                     struct cli_value *first, uint64_t *count)
 {
     struct cli_value start, length;
-    if (is_view(value))
-        return cli_value_member(moment, value, "_M_str", &start) == 0 &&
-               cli_value_member(moment, value, "_M_len", &length) == 0 &&
-               get_target(moment, &start, first) && cli_value_bits(moment, &length, count) == 0;
-    return get_inner(moment, value, "_M_dataplus", "_M_p", &start) &&
-           cli_value_member(moment, value, "_M_string_length", &length) == 0 &&
+    bool view = is_view(value);
+    return cli_value_path(moment, value, view ? "_M_str" : "_M_dataplus._M_p", &start) == 0 &&
+           cli_value_member(moment, value, view ? "_M_len" : "_M_string_length", &length) == 0 &&
            get_target(moment, &start, first) && cli_value_bits(moment, &length, count) == 0;
 }
 
@@ -76,9 +64,9 @@ bool cli_std_vector(struct cli_moment *moment, const struct cli_value *value,
     struct cli_value start, finish, last;
     uint64_t end, room;
     uint8_t byte;
-    if (!get_inner(moment, value, "_M_impl", "_M_start", &start) ||
-        !get_inner(moment, value, "_M_impl", "_M_finish", &finish) ||
-        !get_inner(moment, value, "_M_impl", "_M_end_of_storage", &last) ||
+    if (cli_value_path(moment, value, "_M_impl._M_start", &start) != 0 ||
+        cli_value_path(moment, value, "_M_impl._M_finish", &finish) != 0 ||
+        cli_value_path(moment, value, "_M_impl._M_end_of_storage", &last) != 0 ||
         !get_target(moment, &start, first) || cli_value_bits(moment, &finish, &end) != 0 ||
         cli_value_bits(moment, &last, &room) != 0 || room < end || end < first->address ||
         (end - first->address) % first->type.size_bytes)
@@ -146,12 +134,13 @@ static bool is_key(struct cli_moment *moment, const struct cli_value *value,
 int cli_std_element(struct cli_moment *moment, const struct cli_value *whole,
                     const struct cli_std_key *key, struct cli_value *element)
 {
-    struct cli_value value = cli_std_value(moment, whole), array;
     struct cli_std_container container;
+    struct cli_value value, array;
     struct cli_std_held held;
     int more;
-    if (value.type.kind != WETDBG_TYPE_STRUCT)
+    if (whole->type.kind != WETDBG_TYPE_STRUCT)
         return -WETDBG_ERR_USAGE;
+    value = cli_std_value(moment, whole);
     if (cli_is_std_string(&value) || cli_is_std_vector(&value))
         return array_element(moment, &value, key, element);
     if (is_of(&value, "std::array<") && !key->text &&
@@ -176,9 +165,12 @@ int cli_std_element(struct cli_moment *moment, const struct cli_value *whole,
 int cli_std_target(struct cli_moment *moment, const struct cli_value *whole,
                    struct cli_value *target)
 {
-    struct cli_value value = cli_std_value(moment, whole);
     struct cli_std_container container;
     struct cli_std_held held;
+    struct cli_value value;
+    if (whole->type.kind != WETDBG_TYPE_STRUCT)
+        return -WETDBG_ERR_USAGE;
+    value = cli_std_value(moment, whole);
     if (!is_of(&value, "std::unique_ptr<") && !is_of(&value, "std::shared_ptr<") &&
         !is_of(&value, "std::optional<"))
         return -WETDBG_ERR_USAGE;

@@ -115,6 +115,10 @@ int cli_value_scoped(struct cli_frame_view *view, const char *text, bool is_file
 int cli_value_member(struct cli_moment *moment, const struct cli_value *value, const char *name,
                      struct cli_value *member);
 
+/* A member of a member: "a.b.c". Errors of cli_value_member(). */
+int cli_value_path(struct cli_moment *moment, const struct cli_value *value, const char *path,
+                   struct cli_value *member);
+
 /* What `value` points to (or an array's first element). -WETDBG_ERR_USAGE for other types. */
 int cli_value_target(struct cli_moment *moment, const struct cli_value *value,
                      struct cli_value *target);
