@@ -75,6 +75,9 @@ int loc_scores_make(const struct wetdbg_locate *locate, struct wetdbg_suspect *s
             ;
         function_scores(suspects + from, to - from, own + from);
     }
+    for (size_t i = 0; i < count && locate->is_tested; i++)
+        if (suspects[i].evidence.in_test && suspects[i].score > 0)
+            suspects[i].score *= LOC_TEST;
     free(own);
     return 0;
 }

@@ -15,8 +15,10 @@ struct wetdbg_locate {
     uint32_t slice_lines;          /* own lines of the full slice; 0: none was taken */
     uint32_t decisions;
     uint32_t passing;
-    uint32_t pieces; /* of right output; 0: none */
+    uint32_t pieces; /* of the run before what is wrong; 0: it was not cut */
+    enum wetdbg_pieces pieces_kind;
     bool is_pruned;
+    bool is_tested;         /* some lines that ran are of no test's own source */
     uint64_t judged, sure;  /* lines of which confidence says something; of these, that it is 1 */
     uint64_t most_repaired; /* of any line */
     uint64_t most_mutated;  /* mutants that repair, of any line */

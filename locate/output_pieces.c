@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One run as several: the parts in which it made what is right are passing runs of their own, and
- * the part in which it made what is wrong is the failing one. */
+/* One run as several: the parts in which it did what is right are passing runs of their own, and
+ * the part in which it did what is wrong is the failing one. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -67,6 +67,12 @@ static void node_take(struct cutting *cutting, const struct wet_node *node)
     }
 }
 
+/* The last piece of some; all ran in one. */
+static size_t last_of(uint64_t bits)
+{
+    return bits ? 63 - (size_t)__builtin_clzll(bits) : 0;
+}
+
 static void lines_take(struct cutting *cutting)
 {
     struct wetdbg_locate *locate = cutting->locate;
@@ -82,12 +88,16 @@ static void lines_take(struct cutting *cutting)
         struct wetdbg_evidence *evidence = &locate->items[i].evidence;
         evidence->pieces = (uint32_t)__builtin_popcountll(evidence->piece_bits & (FAILING - 1));
         evidence->in_failing_piece = (evidence->piece_bits & FAILING) != 0;
+        evidence->pieces_ago = evidence->in_failing_piece
+                                   ? 0
+                                   : (uint32_t)(cutting->count - last_of(evidence->piece_bits));
     }
     locate->pieces = (uint32_t)cutting->count;
 }
 
-int wetdbg_locate_take_pieces(struct wetdbg_locate *locate, const wetdbg_time *times, size_t count,
-                              wetdbg_time until, bool (*is_unwanted)(void *arg), void *arg)
+int wetdbg_locate_take_pieces(struct wetdbg_locate *locate, enum wetdbg_pieces kind,
+                              const wetdbg_time *times, size_t count, wetdbg_time until,
+                              bool (*is_unwanted)(void *arg), void *arg)
 {
     struct cutting cutting = {.locate = locate, .times = times, .count = count, .until = until};
 
@@ -95,8 +105,10 @@ int wetdbg_locate_take_pieces(struct wetdbg_locate *locate, const wetdbg_time *t
         return -EINVAL;
     cutting.seen = calloc(wet_node_limit(locate->wet) + 1, sizeof(*cutting.seen));
     int err = cutting.seen ? run_look(&cutting, is_unwanted, arg) : -ENOMEM;
-    if (!err)
+    if (!err) {
         lines_take(&cutting);
+        locate->pieces_kind = kind;
+    }
     free(cutting.seen);
     return err;
 }

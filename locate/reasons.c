@@ -3,6 +3,7 @@
 #include "locate/locate_priv.h"
 
 #define DECISIONS_NAMED 20 /* of those nearest to what is wrong */
+#define STEPS_NAMED     6
 
 const char *wetdbg_reason_name(enum wetdbg_reason_kind kind)
 {
@@ -14,6 +15,7 @@ const char *wetdbg_reason_name(enum wetdbg_reason_kind kind)
         [WETDBG_REASON_PIECE] = "piece",         [WETDBG_REASON_DECISION] = "decision",
         [WETDBG_REASON_DISTANCE] = "distance",   [WETDBG_REASON_UNSURE] = "unsure",
         [WETDBG_REASON_OUTSIDE] = "outside",     [WETDBG_REASON_BESIDE] = "beside",
+        [WETDBG_REASON_TEST] = "test",           [WETDBG_REASON_STEP] = "step",
     };
 
     return names[kind];
@@ -46,8 +48,13 @@ static void add_pieces(const struct wetdbg_locate *locate, struct wetdbg_suspect
 {
     const struct wetdbg_evidence *evidence = &suspect->evidence;
 
-    if (evidence->in_failing_piece && 3 * evidence->pieces <= locate->pieces)
+    if (!locate->pieces || 3 * evidence->pieces > locate->pieces)
+        return;
+    if (locate->pieces_kind == WETDBG_PIECES_OUTPUT && evidence->in_failing_piece)
         add(suspect, WETDBG_REASON_PIECE, evidence->pieces, locate->pieces);
+    if (locate->pieces_kind == WETDBG_PIECES_STEPS && evidence->pieces_ago <= STEPS_NAMED)
+        add(suspect, WETDBG_REASON_STEP, evidence->pieces + evidence->in_failing_piece,
+            locate->pieces + 1);
 }
 
 static void add_slice(struct wetdbg_suspect *suspect)
@@ -91,6 +98,8 @@ void loc_reasons(const struct wetdbg_locate *locate, struct wetdbg_suspect *susp
         add(suspect, WETDBG_REASON_CRITERION, 0, 0);
     if (suspect->beside)
         add(suspect, WETDBG_REASON_BESIDE, suspect->beside, 0);
+    if (locate->is_tested && evidence->in_test)
+        add(suspect, WETDBG_REASON_TEST, 0, 0);
     add_passing(locate, suspect);
     add_pieces(locate, suspect);
     if (locate->slice_lines)

@@ -106,14 +106,29 @@ static void mutant_features(const struct wetdbg_locate *locate,
     *out++ = fmin(1, TELLING * (double)evidence->mutated_here / (count + SHARE_DAMPED));
 }
 
+/* Steps of a test after which what one did counts half. */
+#define STEPS_HALF 6.0
+
+/* How much a line's last piece counts as the one in which what is wrong was made. */
+static double lateness(const struct wetdbg_locate *locate, const struct wetdbg_evidence *evidence)
+{
+    if (evidence->in_failing_piece)
+        return 1;
+    return locate->pieces_kind == WETDBG_PIECES_STEPS && evidence->pieces
+               ? exp2(-(double)evidence->pieces_ago / STEPS_HALF)
+               : 0;
+}
+
 /* Of what made something that is wrong nothing is known that it made anything right. */
 static void piece_features(const struct wetdbg_locate *locate,
                            const struct wetdbg_evidence *evidence, double *out)
 {
     bool is_known = locate->pieces > 0;
+    double late = is_known ? lateness(locate, evidence) : 0;
+    uint32_t others = evidence->pieces - (evidence->in_failing_piece || !evidence->pieces ? 0 : 1);
 
-    *out++ = is_known && evidence->in_failing_piece ? ochiai(evidence->pieces) : 0;
-    *out++ = is_known && evidence->in_failing_piece && !evidence->pieces;
+    *out++ = late * ochiai(others);
+    *out++ = others ? 0 : late;
     *out++ = is_known && !evidence->in_failing_piece;
 }
 

@@ -145,6 +145,19 @@ void wetdbg_locate_free(struct wetdbg_locate *locate)
     free(locate);
 }
 
+void wetdbg_locate_set_tests(struct wetdbg_locate *locate,
+                             bool (*is_tests)(void *arg, const char *file), void *arg)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < locate->count; i++) {
+        struct wetdbg_suspect *suspect = &locate->items[i];
+        suspect->evidence.in_test = is_tests(arg, suspect->file);
+        count += suspect->evidence.in_test;
+    }
+    locate->is_tested = count < locate->count;
+}
+
 size_t wetdbg_locate_executed(const struct wetdbg_locate *locate)
 {
     return locate->count;

@@ -34,4 +34,7 @@ static const struct loc_weight loc_weights[] = {
 #define LOC_BESIDE_DECAY 16.0
 #define LOC_BESIDE_LINES 12
 
+/* What is left of the score of a test's own lines, where other lines ran, too. */
+#define LOC_TEST 0.25
+
 #endif

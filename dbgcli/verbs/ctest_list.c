@@ -36,14 +36,13 @@ static int find_build(const char *given, const char **build)
     else if (!given && has_tests("build"))
         *build = "build";
     else if (!given)
-        return wetdbg_fail(-WETDBG_ERR_USAGE,
-                           "switch: no build directory with tests here, nor in ./build: "
-                           "which is it (--build=DIR)?");
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "no build directory with tests here, nor in ./build: "
+                                              "which is it (--build=DIR)?");
     else if (stat(given, &status) || !S_ISDIR(status.st_mode))
-        return wetdbg_fail(-WETDBG_ERR_USAGE, "switch: there is no build directory %s", given);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "there is no build directory %s", given);
     else if (!has_tests(given))
         return wetdbg_fail(-WETDBG_ERR_USAGE,
-                           "switch: %s has no CTestTestfile.cmake: it is no build directory of "
+                           "%s has no CTestTestfile.cmake: it is no build directory of "
                            "CMake's, or its project has no enable_testing()",
                            given);
     else
@@ -102,9 +101,8 @@ static int fail_unknown(const json_t *tests, const char *build, const char *name
         text = longer;
         count++;
     }
-    int err =
-        wetdbg_fail(-WETDBG_ERR_USAGE, "switch: none of the %zu tests of %s is called '%s'%s%s",
-                    json_array_size(tests), build, name, text, count ? "?" : "");
+    int err = wetdbg_fail(-WETDBG_ERR_USAGE, "none of the %zu tests of %s is called '%s'%s%s",
+                          json_array_size(tests), build, name, text, count ? "?" : "");
     free(text);
     return err;
 }
@@ -120,7 +118,7 @@ static int find_test(const json_t *root, const char *build, const char *name, co
         return 0;
     }
     if (!json_array_size(tests))
-        return wetdbg_fail(-WETDBG_ERR_USAGE, "switch: %s has no tests", build);
+        return wetdbg_fail(-WETDBG_ERR_USAGE, "%s has no tests", build);
     return fail_unknown(tests, build, name);
 }
 
@@ -302,7 +300,7 @@ int cli_ctest_find(const char *build, const char *name, struct cli_ctest *test)
         test->argv = (char **)strings_of(json_object_get(found, "command"));
         if (!test->argv || !test->argv[0])
             err = wetdbg_fail(-WETDBG_ERR_USAGE,
-                              "switch: the program of test '%s' is not there: is it built?", name);
+                              "the program of test '%s' is not there: is it built?", name);
     }
     if (!err) {
         read_properties(test, found);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dbgcli/verbs/harness.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,7 @@ int cli_harness_check(const struct cli_args *args)
         wrong = "--ctest=NAME takes no program: CTest knows it";
     else if (!is_ctest && !args->operand_count)
         wrong = is_harness ? "--harness needs the test program" : "which TRACE or PROGRAM?";
-    return wrong ? wetdbg_fail(-WETDBG_ERR_USAGE, "switch: %s", wrong) : 0;
+    return wrong ? wetdbg_fail(-WETDBG_ERR_USAGE, "%s", wrong) : 0;
 }
 
 /* ---- how it fails ---- */
@@ -62,17 +63,15 @@ static int choose_case(struct cli_harness *self, const char *wanted)
     struct cli_suggestion suggestion = {.wanted = wanted ? wanted : ""};
 
     if (item && item->is_ok)
-        return wetdbg_fail(CLI_HARNESS_PASSES, "switch: '%s' of %s passes", item->name,
-                           self->test.name);
+        return wetdbg_fail(CLI_HARNESS_PASSES, "'%s' of %s passes", item->name, self->test.name);
     if (item)
         self->target = cli_strdup(item->name);
     if (item || !wanted)
         return 0;
     for (size_t i = 0; i < self->cases.count; i++)
         cli_suggestion_offer(&suggestion, self->cases.list[i].name);
-    return wetdbg_fail(-WETDBG_ERR_USAGE,
-                       "switch: '%s' printed of no test that is called '%s'%s%s%s", self->test.name,
-                       wanted, suggestion.best ? "; did you mean '" : "",
+    return wetdbg_fail(-WETDBG_ERR_USAGE, "'%s' printed of no test that is called '%s'%s%s%s",
+                       self->test.name, wanted, suggestion.best ? "; did you mean '" : "",
                        suggestion.best ? suggestion.best : "", suggestion.best ? "'?" : "");
 }
 
@@ -87,16 +86,16 @@ static int see(struct cli_harness *self, const char *wanted)
         return err;
     if (result.is_too_much)
         err = wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
-                          "switch: test '%s' printed more than %llu MB, and was ended",
-                          self->test.name, (unsigned long long)CLI_CHILD_TEXT_MAX >> 20);
+                          "test '%s' printed more than %llu MB, and was ended", self->test.name,
+                          (unsigned long long)CLI_CHILD_TEXT_MAX >> 20);
     else if (result.is_late)
         err = wetdbg_fail(-WETDBG_ERR_UNSUPPORTED,
-                          "switch: test '%s' did not end within %.0f s: only runs that end can be "
+                          "test '%s' did not end within %.0f s: only runs that end can be "
                           "switched",
                           self->test.name, child.seconds);
     else if (cli_ctest_passes(&self->test, result.status, result.text))
-        err = wetdbg_fail(CLI_HARNESS_PASSES,
-                          "switch: test '%s' passes: there is nothing to explain", self->test.name);
+        err = wetdbg_fail(CLI_HARNESS_PASSES, "test '%s' passes: there is nothing to explain",
+                          self->test.name);
     else
         cli_cases_read(result.text, &self->cases);
     cli_child_result_fini(&result);
@@ -158,7 +157,7 @@ static int record_once(struct cli_harness *self, const char *const *filters, boo
     child.environment = environment;
     int err = cli_child_record(&child, &result, &self->trace_dir);
     if (err)
-        err = wetdbg_fail(err, "switch: test '%s' could not be recorded: %s", self->test.name,
+        err = wetdbg_fail(err, "test '%s' could not be recorded: %s", self->test.name,
                           wetdbg_error(err));
     else
         *has_failed = fails_so(self, &result);
@@ -183,9 +182,8 @@ static int record(struct cli_harness *self)
         free(filters[i]);
     if (!err && !has_failed) {
         forget_recording(self);
-        err =
-            wetdbg_fail(CLI_HARNESS_PASSES,
-                        "switch: test '%s' failed, but not when it was recorded", self->test.name);
+        err = wetdbg_fail(CLI_HARNESS_PASSES, "test '%s' failed, but not when it was recorded",
+                          self->test.name);
     }
     return err;
 }
@@ -255,7 +253,7 @@ static int find_process(struct cli_harness *self, const char *wanted, bool prefe
         return err;
     err = wetdbg_recording_processes(recording, &list, &count);
     if (!err && !count)
-        err = wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "switch: the recording %s has no process",
+        err = wetdbg_fail(-WETDBG_ERR_UNSUPPORTED, "the recording %s has no process",
                           self->trace_dir);
     if (!err)
         take_process(self, list, count, wanted, prefers_own);
@@ -454,13 +452,24 @@ static bool is_foreign(const struct wetdbg_predicate *predicate)
     return is_one;
 }
 
-/* The file with main() holds the test, and so does that of a framework's failing assertion; one
- * that assert() wrote of may be what is tested. */
-static bool is_tests_own(const struct cli_harness *self, const struct wetdbg_predicate *predicate)
+/* Whether "test" or "tests" is a word of a file's name: test_array.c, ArrayTest.cc, but not
+ * latest.c. */
+static bool is_named_test(const char *name)
 {
-    return is_same_file(predicate->file, self->main_file) ||
-           (self->cases.framework != CLI_FRAMEWORK_NONE &&
-            is_same_file(predicate->file, self->file));
+    for (const char *at = name; (at = strcasestr(at, "test")); at++) {
+        bool begins = at == name || !isalpha(at[-1]) || (isupper(at[0]) && islower(at[-1]));
+        const char *end = at + strlen("test");
+        end += *end == 's' || *end == 'S';
+        if (begins && !islower(*end))
+            return true;
+    }
+    return false;
+}
+
+bool cli_harness_is_tests_own(const struct cli_harness *self, const char *file)
+{
+    return is_same_file(file, self->main_file) || is_named_test(base_name(file)) ||
+           (self->cases.framework != CLI_FRAMEWORK_NONE && is_same_file(file, self->file));
 }
 
 bool cli_harness_wants(void *arg, const struct wetdbg_predicate *predicate)
@@ -472,7 +481,7 @@ bool cli_harness_wants(void *arg, const struct wetdbg_predicate *predicate)
     self->has_lines = true;
     if (is_same_file(predicate->file, self->file) && predicate->line == self->line)
         return false;
-    return is_tests_own(self, predicate) == self->is_last_look;
+    return cli_harness_is_tests_own(self, predicate->file) == self->is_last_look;
 }
 
 int cli_harness_no_candidates(const struct cli_harness *self)

@@ -78,6 +78,10 @@ int cli_harness_look(struct cli_harness *self, struct wetdbg *wet, const char *o
 /* Whether a run of the process is right that put this out (a 0 behind it) and ended so. */
 bool cli_harness_is_right(const struct cli_harness *self, const char *output, int status);
 
+/* Whether a source file holds the test, not what is tested: that with main(), that of a framework's
+ * failing assertion (one that assert() wrote of may be what is tested), and those named so. */
+bool cli_harness_is_tests_own(const struct cli_harness *self, const char *file);
+
 /* For struct wetdbg_candidates_options: `arg` is the harness. */
 bool cli_harness_wants(void *arg, const struct wetdbg_predicate *predicate);
 

@@ -73,6 +73,7 @@ static json_t *json_of_evidence(const struct cli_locating *self,
     set_count(object, "repaired_exactly", evidence->repaired_exactly, true);
     set_count(object, "repaired", evidence->repaired, true);
     set_count(object, "pieces", evidence->pieces, true);
+    set_count(object, "pieces_ago", evidence->pieces_ago, true);
     cli_json_set(object, "in_failing_piece", json_boolean(evidence->in_failing_piece));
     set_count(object, "mutated", evidence->mutated, true);
     set_count(object, "mutated_exactly", evidence->mutated_exactly, true);
@@ -80,6 +81,7 @@ static json_t *json_of_evidence(const struct cli_locating *self,
     set_count(object, "mutated_safely", evidence->mutated_safely, true);
     set_count(object, "mutated_here", evidence->mutated_here, true);
     set_count(object, "implied", evidence->implied, true);
+    cli_json_set(object, "in_test", json_boolean(evidence->in_test));
     return object;
 }
 

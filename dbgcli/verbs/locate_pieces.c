@@ -6,6 +6,7 @@
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/commands/origin_place.h"
+#include "dbgcli/verbs/harness.h"
 
 /* Which output is looked at, and how many bytes of it are right: those before the wrong one; of
  * what is no output all of standard output before. -1: none. */
@@ -66,7 +67,50 @@ static size_t times_find(struct cli_locating *self, int fd, const uint64_t *ends
     return found;
 }
 
-int cli_locating_take_pieces(struct cli_locating *self, bool (*is_unwanted)(void *arg))
+/* ---- steps of a test ---- */
+
+static int latest_first(const void *left, const void *right)
+{
+    wetdbg_time a = *(const wetdbg_time *)left, b = *(const wetdbg_time *)right;
+
+    return a > b ? -1 : a < b;
+}
+
+/* When each of the test's own lines was last at work; the latest ones, ascending. */
+static size_t steps_find(const struct cli_locating *self, wetdbg_time until, wetdbg_time *times)
+{
+    size_t line_count, count = 0, found = 0;
+    const struct wetdbg_slice_line *lines = wetdbg_slice_lines(self->slice, &line_count);
+    wetdbg_time *all = cli_realloc(NULL, line_count + 1, sizeof(*all));
+
+    for (size_t i = 0; i < line_count; i++)
+        if (lines[i].file && lines[i].last_time < until &&
+            cli_harness_is_tests_own(self->right.harness, lines[i].file))
+            all[count++] = lines[i].last_time;
+    qsort(all, count, sizeof(*all), latest_first);
+    if (count > WETDBG_PIECES_MAX)
+        count = WETDBG_PIECES_MAX;
+    while (count-- > 0)
+        if (!found || all[count] > times[found - 1])
+            times[found++] = all[count];
+    free(all);
+    return found;
+}
+
+static int take_steps(struct cli_locating *self, bool (*is_unwanted)(void *arg))
+{
+    wetdbg_time times[WETDBG_PIECES_MAX];
+    wetdbg_time until = wetdbg_criterion_get_info(self->criterion)->time;
+    size_t count = steps_find(self, until, times);
+
+    return count ? wetdbg_locate_take_pieces(self->locate, WETDBG_PIECES_STEPS, times, count, until,
+                                             is_unwanted, self)
+                 : 0;
+}
+
+/* ---- right output ---- */
+
+static int take_output(struct cli_locating *self, bool (*is_unwanted)(void *arg))
 {
     const struct wetdbg_criterion_info *info = wetdbg_criterion_get_info(self->criterion);
     uint64_t right, ends[WETDBG_PIECES_MAX];
@@ -82,9 +126,14 @@ int cli_locating_take_pieces(struct cli_locating *self, bool (*is_unwanted)(void
         err ? 0
             : times_find(self, fd, ends, ends_find(text, right < size ? right : size, ends), times);
     if (!err && count)
-        err = wetdbg_locate_take_pieces(self->locate, times, count,
+        err = wetdbg_locate_take_pieces(self->locate, WETDBG_PIECES_OUTPUT, times, count,
                                         info->born.time ? info->born.time : info->time, is_unwanted,
                                         self);
     free(text);
     return err;
+}
+
+int cli_locating_take_pieces(struct cli_locating *self, bool (*is_unwanted)(void *arg))
+{
+    return self->right.harness ? take_steps(self, is_unwanted) : take_output(self, is_unwanted);
 }

@@ -92,10 +92,17 @@ static int slice_into(struct cli_locating *self, uint64_t look)
     return wetdbg_locate_take_slice(self->locate, WETDBG_SLICE_FULL, slice);
 }
 
+static bool is_tests(void *arg, const char *file)
+{
+    return cli_harness_is_tests_own(arg, file);
+}
+
 static int find_criterion(struct cli_locating *self)
 {
     int err = cli_failure_find(self->session, &self->right, &self->failure);
 
+    if (!err && self->right.harness)
+        wetdbg_locate_set_tests(self->locate, is_tests, self->right.harness);
     if (!err)
         err = cli_slice_criterion(self->session, self->failure.criterion, false, &self->criterion);
     if (err != -WETDBG_ERR_NOT_FOUND || self->right.target)

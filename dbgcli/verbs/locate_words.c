@@ -105,6 +105,8 @@ char *cli_locate_words(const struct cli_locating *self, const struct wetdbg_susp
                             count, plural(count));
     case WETDBG_REASON_BESIDE:
         return cli_asprintf("more speaks against line %" PRIu64 ", beside it", count);
+    case WETDBG_REASON_TEST:
+        return cli_strdup("it is the test's own, where what is wrong is only noticed");
     case WETDBG_REASON_ONLY_HERE:
         return total == 1 ? cli_strdup("the passing run did not execute it")
                           : cli_asprintf("none of %" PRIu64 " passing runs executed it", total);
@@ -119,6 +121,10 @@ char *cli_locate_words(const struct cli_locating *self, const struct wetdbg_susp
                                     " pieces of output before",
                                     count, total)
                      : cli_strdup("it ran for what is wrong, and for no output before");
+    case WETDBG_REASON_STEP:
+        return cli_asprintf("it ran in only %" PRIu64 " of %" PRIu64
+                            " steps of the test, shortly before that failed",
+                            count, total);
     case WETDBG_REASON_DECISION:
         return count == 1 ? cli_strdup("it is the last decision before what is wrong")
                           : cli_asprintf("it is the %" PRIu64 "%s decision back from what is wrong",
@@ -212,7 +218,9 @@ char *cli_locate_command(const struct cli_locating *self, const struct wetdbg_su
     case WETDBG_REASON_UNSURE:
         return cli_asprintf("prune --wrong %s", self->failure.criterion);
     case WETDBG_REASON_PIECE:
+    case WETDBG_REASON_STEP:
         return cli_asprintf("instances %s:%" PRIu32, file, suspect->line);
+    case WETDBG_REASON_TEST:
     case WETDBG_REASON_OUTSIDE:
         return NULL;
     }

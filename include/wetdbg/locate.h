@@ -60,10 +60,11 @@ struct wetdbg_evidence {
     /* Of passing runs: how many of them executed the line, had it in their slice, and which values
      * of its instructions no passing run made: as struct wetdbg_against has them. */
     uint32_t executed, sliced, values, new_values;
-    /* Of the pieces of the run in which right output was made: in how many it ran (`piece_bits`,
-     * from the first one on), and whether it ran in what was left until the wrong was made. */
+    /* Of the pieces of the run before what is wrong: in how many it ran (`piece_bits`, from the
+     * first one on), whether it ran in what was left until the wrong was made, and if not, how many
+     * pieces ago (1: in the last one). */
     uint64_t piece_bits;
-    uint32_t pieces;
+    uint32_t pieces, pieces_ago;
     bool in_failing_piece;
     /* Of pruning: */
     bool is_judged;
@@ -87,6 +88,7 @@ struct wetdbg_evidence {
      * whether one of them repairs the output. */
     uint32_t implied;
     bool is_strong;
+    bool in_test; /* it is of a test's own source: wetdbg_locate_set_tests() */
 };
 
 /* ---- suspects ---- */
@@ -98,10 +100,12 @@ enum wetdbg_reason_kind {
     WETDBG_REASON_REPAIR,    /* `count` of `total` other values of it repair: `evidence.repair` */
     WETDBG_REASON_IMPLICIT,  /* a decision of it kept something from being written: count */
     WETDBG_REASON_BESIDE,    /* more runs speak against line `count`, beside it */
+    WETDBG_REASON_TEST,      /* it is the test's own, where what is wrong is noticed */
     WETDBG_REASON_ONLY_HERE, /* of `total` passing runs none executed it */
     WETDBG_REASON_RARELY,    /* `count` of `total` passing runs executed it */
     WETDBG_REASON_VALUES,    /* `count` of its `total` values were made in no passing run */
     WETDBG_REASON_PIECE,     /* it ran in `count` of `total` pieces that made what is right */
+    WETDBG_REASON_STEP,      /* it ran in `count` of `total` steps of the test, of late */
     WETDBG_REASON_DECISION,  /* it is the `count`-th decision back from what is wrong */
     WETDBG_REASON_DISTANCE,  /* `count` dependences from what is wrong */
     WETDBG_REASON_UNSURE,    /* nothing that is right depends on it as it was: `share` */
@@ -114,8 +118,8 @@ struct wetdbg_reason {
     double share;
 };
 
-/* "criterion", "mutant", "switch", "repair", "implicit", "beside", "only-here", "rarely", "values",
- * "piece", "decision", "distance", "unsure", "outside"; static. */
+/* "criterion", "mutant", "switch", "repair", "implicit", "beside", "test", "only-here", "rarely",
+ * "values", "piece", "step", "decision", "distance", "unsure", "outside"; static. */
 const char *wetdbg_reason_name(enum wetdbg_reason_kind kind);
 
 #define WETDBG_REASONS_MAX 8
@@ -144,6 +148,14 @@ struct wetdbg_locate;
 int wetdbg_locate_new(struct wetdbg *wet, struct wetdbg_locate **out);
 void wetdbg_locate_free(struct wetdbg_locate *locate); /* NULL is fine */
 
+/*
+ * Says which source files are a failing test's own. What is wrong is only noticed there: any change
+ * of a check makes the test pass. So the lines of these files have less score (LOC_TEST of
+ * locate/weights.h), unless all lines that ran are theirs.
+ */
+void wetdbg_locate_set_tests(struct wetdbg_locate *locate,
+                             bool (*is_tests)(void *arg, const char *file), void *arg);
+
 /* How many lines that is. */
 size_t wetdbg_locate_executed(const struct wetdbg_locate *locate);
 
@@ -164,16 +176,24 @@ int wetdbg_locate_take_passing(struct wetdbg_locate *locate, const struct wetdbg
                                const struct wetdbg_passing *passing, size_t count,
                                bool (*is_unwanted)(void *arg), void *arg);
 
+enum wetdbg_pieces {
+    WETDBG_PIECES_OUTPUT, /* each ended with some more output that is right */
+    /* Each ended with a line of the test itself. What such a step leaves behind is often not
+     * checked by the next one, so that the last few of them are suspected, too. */
+    WETDBG_PIECES_STEPS,
+};
+
 /*
- * Cuts the run into pieces: piece i ends with times[i], when it had made some more of what is right
+ * Cuts the run into pieces: piece i ends with times[i], when nothing was known to be wrong yet
  * (ascending; WETDBG_PIECES_MAX at most), and what follows, up to `until`, made what is wrong. So
  * one run tells as much as several: pieces are passing ones (E. Wong et al., A Survey on Software
  * Fault Localization, TSE 42(8), 2016, section 3.2, for spectra; that pieces of one run make one is
  * ours). Runs all intervals before `until` once.
  */
 #define WETDBG_PIECES_MAX 63
-int wetdbg_locate_take_pieces(struct wetdbg_locate *locate, const wetdbg_time *times, size_t count,
-                              wetdbg_time until, bool (*is_unwanted)(void *arg), void *arg);
+int wetdbg_locate_take_pieces(struct wetdbg_locate *locate, enum wetdbg_pieces kind,
+                              const wetdbg_time *times, size_t count, wetdbg_time until,
+                              bool (*is_unwanted)(void *arg), void *arg);
 
 /* Takes confidences; those of an earlier pruning are forgotten. 0. */
 int wetdbg_locate_take_prune(struct wetdbg_locate *locate, const struct wetdbg_prune *prune);
