@@ -79,7 +79,7 @@ static bool is_over(const struct work *work)
 
 static bool is_unwanted(void *arg)
 {
-    return is_interrupted(arg);
+    return is_over(arg);
 }
 
 static void tell(struct work *work)
@@ -440,7 +440,7 @@ int wetdbg_implicit_find(struct wetdbg *wet, struct wetdbg_switcher *switcher,
     free(work.followed);
     free(work.uses.items);
     result->is_interrupted = is_interrupted(&work);
-    if (err == -WETDBG_ERR_INTERRUPTED && result->is_interrupted)
+    if (err == -WETDBG_ERR_INTERRUPTED && is_over(&work))
         err = 0;
     if (!err)
         err = rank_items(result);

@@ -23,7 +23,8 @@
 #include <wetdbg/errors.h>
 #include <wetdbg/model.h>
 
-#define GRANULES_MAX 64u                 /* of one store that are looked at */
+#define GRANULES_MAX 64u        /* of one store that are looked at */
+#define THINNED      (1u << 20) /* wanted bytes of which the far ones are dropped at once */
 #define LINE         (UINT64_C(1) << 63) /* marks lines of 64 bytes among granules */
 #define REGISTER     UINT64_MAX          /* in place of a granule, behind all others */
 
@@ -32,9 +33,9 @@ struct wanted {
     uint64_t granule;
     wetdbg_time after, before;
     uint64_t address;
+    uint64_t pc; /* that wrote it; 0: nobody did */
     uint32_t distance;
     uint16_t location; /* of a register, else WETDBG_LOCATION_NONE */
-    bool is_own;       /* the program's own code wrote it, or nobody did */
 };
 
 /* The nearest of those that a block could have written: indexes, the nearest first. */
@@ -81,11 +82,12 @@ struct work {
     const struct wetdbg_slice *slice;
     struct wanted *wanted; /* by granule, then by distance */
     size_t wanted_count, wanted_capacity;
+    size_t thinned;               /* how many were left when the far ones were dropped last */
     struct psw_handings handings; /* if is_thorough */
     struct nearest *nearest;      /* by enum met, then by block */
     bool is_thorough;
     uint8_t *guesses;          /* by block: of enum guess */
-    struct nearest closest[2]; /* of all that is wanted, and of what is_own */
+    struct nearest closest[2]; /* of all that is wanted, and of what own code wrote, or nobody */
     struct frame_store *stores;
     uint32_t store_count, store_capacity;
     struct op *ops;
@@ -95,8 +97,48 @@ struct work {
 
 /* ---- what is wanted ---- */
 
+static int by_granule(const void *a, const void *b)
+{
+    const struct wanted *x = a, *y = b;
+
+    if (x->granule != y->granule)
+        return x->granule < y->granule ? -1 : 1;
+    if (x->distance != y->distance)
+        return x->distance < y->distance ? -1 : 1;
+    return x->before > y->before ? -1 : x->before < y->before;
+}
+
+/* Of each granule the nearest uses are enough. */
+static void thin_out(struct work *work)
+{
+    size_t kept = 0, of_granule = 0;
+    uint64_t granule = UINT64_MAX;
+
+    if (work->wanted_count)
+        qsort(work->wanted, work->wanted_count, sizeof(*work->wanted), by_granule);
+    for (size_t i = 0; i < work->wanted_count; i++) {
+        of_granule = work->wanted[i].granule == granule ? of_granule + 1 : 0;
+        granule = work->wanted[i].granule;
+        if (of_granule < PSW_OMISSIONS_EACH)
+            work->wanted[kept++] = work->wanted[i];
+    }
+    work->wanted_count = work->thinned = kept;
+}
+
+static bool is_unwanted(const struct work *work)
+{
+    const struct wetdbg_candidates_options *options = &work->candidates->options;
+
+    return options->is_unwanted && options->is_unwanted(options->arg);
+}
+
 static int add_wanted(struct work *work, const struct wanted *wanted)
 {
+    if (work->wanted_count >= THINNED + 2 * work->thinned) {
+        if (is_unwanted(work))
+            return wetdbg_fail_plain(-WETDBG_ERR_INTERRUPTED);
+        thin_out(work);
+    }
     if (wd_grow(work->wanted, work->wanted_capacity, work->wanted_count + 2))
         return -ENOMEM;
     for (unsigned i = 0; i < 2; i++) {
@@ -116,8 +158,8 @@ static int want_instance(void *arg, const struct wetdbg_slice_instance *instance
         .before = instance->parent && instance->parent < until ? instance->parent : until,
         .address = instance->address,
         .distance = instance->distance,
-        .location = WETDBG_LOCATION_NONE,
-        .is_own = work->is_thorough && wetdbg_is_own(work->candidates->wet, instance->pc)};
+        .pc = instance->pc,
+        .location = WETDBG_LOCATION_NONE};
 
     if (instance->location != WETDBG_LOCATION_NONE)
         return work->is_thorough && instance->parent <= until
@@ -131,10 +173,8 @@ static int want_instance(void *arg, const struct wetdbg_slice_instance *instance
 
 static int want_initial(struct work *work, const struct wetdbg_slice_initial *initial)
 {
-    struct wanted wanted = {.before = initial->user,
-                            .distance = initial->distance,
-                            .location = WETDBG_LOCATION_NONE,
-                            .is_own = true};
+    struct wanted wanted = {
+        .before = initial->user, .distance = initial->distance, .location = WETDBG_LOCATION_NONE};
     int err = 0;
 
     if (initial->location != WETDBG_LOCATION_NONE)
@@ -146,32 +186,6 @@ static int want_initial(struct work *work, const struct wetdbg_slice_initial *in
     return err;
 }
 
-static int by_granule(const void *a, const void *b)
-{
-    const struct wanted *x = a, *y = b;
-
-    if (x->granule != y->granule)
-        return x->granule < y->granule ? -1 : 1;
-    if (x->distance != y->distance)
-        return x->distance < y->distance ? -1 : 1;
-    return x->before > y->before ? -1 : x->before < y->before;
-}
-
-/* Of each granule the nearest uses are enough. */
-static void thin_out(struct work *work)
-{
-    size_t kept = 0, of_granule = 0;
-    uint64_t granule = UINT64_MAX;
-
-    for (size_t i = 0; i < work->wanted_count; i++) {
-        of_granule = work->wanted[i].granule == granule ? of_granule + 1 : 0;
-        granule = work->wanted[i].granule;
-        if (of_granule < PSW_OMISSIONS_EACH)
-            work->wanted[kept++] = work->wanted[i];
-    }
-    work->wanted_count = kept;
-}
-
 static int find_wanted(struct work *work)
 {
     size_t count;
@@ -180,8 +194,6 @@ static int find_wanted(struct work *work)
 
     for (size_t i = 0; i < count && !err; i++)
         err = want_initial(work, &initials[i]);
-    if (!err && work->wanted_count)
-        qsort(work->wanted, work->wanted_count, sizeof(*work->wanted), by_granule);
     thin_out(work);
     return err;
 }
@@ -419,8 +431,7 @@ static int meet_run(struct work *work)
 
     for (uint64_t k = 0; k <= last && !err && work->op_count; k++) {
         const struct wet_interval *interval;
-        if (candidates->options.is_unwanted &&
-            candidates->options.is_unwanted(candidates->options.arg))
+        if (is_unwanted(work))
             return wetdbg_fail_plain(-WETDBG_ERR_INTERRUPTED);
         err = wet_interval_get(wet, k, &interval);
         if (err)
@@ -574,7 +585,7 @@ static void find_closest(struct work *work)
         if (work->wanted[i].granule & LINE)
             continue;
         add_nearest(work, &work->closest[0], (uint32_t)i);
-        if (work->wanted[i].is_own)
+        if (!work->wanted[i].pc || wetdbg_is_own(work->candidates->wet, work->wanted[i].pc))
             add_nearest(work, &work->closest[1], (uint32_t)i);
     }
 }

@@ -304,13 +304,28 @@ static int open_order(struct cli_locating *self)
     return err;
 }
 
+static bool is_candidate(void *arg, const struct wetdbg_predicate *predicate)
+{
+    const struct cli_locating *self = arg;
+
+    return !self->right.harness || cli_harness_wants(self->right.harness, predicate);
+}
+
+static bool is_switching_late(void *arg)
+{
+    const struct cli_locating *self = arg;
+
+    return cli_interrupt_is_pending() || cli_seconds() > self->switching_until;
+}
+
 static int find_candidates(struct cli_locating *self)
 {
     bool is_missing = self->failure.kind == CLI_FAILURE_MISSING;
     struct wetdbg_candidates_options what = {
         .until = is_missing ? 0 : wetdbg_failure_time(self->criterion),
-        .is_wanted = self->right.harness ? cli_harness_wants : NULL,
-        .arg = self->right.harness};
+        .is_wanted = is_candidate,
+        .is_unwanted = is_switching_late,
+        .arg = self};
     int err = wetdbg_candidates_find(self->session->wet, &what, &self->candidates);
 
     return err ? err : open_order(self);
@@ -345,6 +360,7 @@ static int switch_decisions(struct cli_locating *self)
     if (!self->session->switcher)
         err = wetdbg_switcher_open(self->session->wet, &self->session->switcher);
     expected.budget_s = SWITCHING_SHARE * cli_locating_seconds_left(self);
+    self->switching_until = cli_seconds() + expected.budget_s;
     if (!err)
         err = wetdbg_trials_new(self->session->switcher, &expected, &self->trials);
     if (!err)

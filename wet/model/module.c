@@ -522,10 +522,13 @@ int wetdbg_module_debug(struct wetdbg_model *model, wetdbg_module_id id,
 
     if (result < 0)
         return result;
-    *debug = (struct wetdbg_module_debug){
-        .has_dwarf = has_dwarf_in(mod, MDL_IMAGE_FILE) || has_dwarf_in(mod, MDL_IMAGE_DEBUG),
-    };
-    mdl_debugfile_build_id(mdl_mod_elf(mod, MDL_IMAGE_FILE), debug->build_id,
-                           sizeof(debug->build_id));
+    if (!mod->has_debug) {
+        mod->debug.has_dwarf =
+            has_dwarf_in(mod, MDL_IMAGE_FILE) || has_dwarf_in(mod, MDL_IMAGE_DEBUG);
+        mdl_debugfile_build_id(mdl_mod_elf(mod, MDL_IMAGE_FILE), mod->debug.build_id,
+                               sizeof(mod->debug.build_id));
+        mod->has_debug = true;
+    }
+    *debug = mod->debug;
     return 0;
 }

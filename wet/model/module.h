@@ -31,6 +31,8 @@ struct mdl_mod {
     int64_t mtime_s;
     Elf *elfs[MDL_IMAGE_KINDS];
     unsigned elf_tried; /* bit per image kind: looked for it already */
+    struct wetdbg_module_debug debug;
+    bool has_debug; /* `debug` is known */
     struct mdl_functions *functions;
     struct mdl_graphs *graphs;
     struct mdl_units *units;
