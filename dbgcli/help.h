@@ -6,6 +6,12 @@
 #include "dbgcli/args.h"
 #include "dbgcli/out.h"
 
+/* Prints text, its lines broken between words where they are longer than the terminal is wide. What
+ * is broken off begins `hang` columns in; on a narrow terminal a little further in than its line
+ * does, and with 0 as far as that: lines at the margin, of which one is too long, are filled anew. */
+void cli_help_print_lines(struct cli_out *out, unsigned hang, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Prints all there is to say of a verb or command; `program` is "wetdbg " or "". */
 void cli_help_print_syntax(struct cli_out *out, const char *program, const char *name,
                            const char *summary, const struct cli_syntax *syntax);

@@ -129,6 +129,13 @@ const char *cli_out_style(const struct cli_out *out, enum cli_style style)
     return out->is_styled ? cli_style_sequences[style] : "";
 }
 
+void cli_out_styled(struct cli_out *out, enum cli_style style, const char *text)
+{
+    fputs(cli_out_style(out, style), out->stream);
+    cli_out_text(out, text);
+    fputs(cli_out_style(out, CLI_STYLE_NONE), out->stream);
+}
+
 /* ---- text ---- */
 
 /* What a recording names may be anything: no byte of it steers the terminal. */

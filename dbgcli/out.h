@@ -20,12 +20,6 @@
 
 struct cli_screen; /* dbgcli/screen.h */
 
-enum cli_style {
-    CLI_STYLE_NONE,
-    CLI_STYLE_BOLD,
-    CLI_STYLE_DIM,
-};
-
 /* Embedded by its holder; `stream` and `json` are for everybody, the rest is private. */
 struct cli_out {
     FILE *stream; /* answers */
@@ -65,6 +59,9 @@ unsigned cli_out_columns(const struct cli_out *out);
 
 /* Escape sequence that starts a style (CLI_STYLE_NONE ends it); "" when not styled. */
 const char *cli_out_style(const struct cli_out *out, enum cli_style style);
+
+/* Writes untrusted text as cli_out_text() does, in a style. */
+void cli_out_styled(struct cli_out *out, enum cli_style style, const char *text);
 
 /* Writes untrusted text; control characters but tab, and bytes that are no UTF-8, become '?'. NULL
  * writes nothing. */

@@ -3,9 +3,12 @@
 
 #include <string.h>
 
-#define STYLE_BYTES 4
-
-const char *const cli_style_sequences[3] = {"\033[0m", "\033[1m", "\033[2m"};
+const char *const cli_style_sequences[CLI_STYLE_COUNT] = {
+    [CLI_STYLE_NONE] = "\033[0m",      [CLI_STYLE_BOLD] = "\033[1m",
+    [CLI_STYLE_DIM] = "\033[2m",       [CLI_STYLE_FILE] = "\033[32m",
+    [CLI_STYLE_FUNCTION] = "\033[33m", [CLI_STYLE_ADDRESS] = "\033[34m",
+    [CLI_STYLE_VARIABLE] = "\033[36m",
+};
 
 size_t cli_utf8_length(const unsigned char *bytes, size_t left)
 {
@@ -32,9 +35,9 @@ enum verdict {
 
 static enum verdict judge_style(const unsigned char *bytes, size_t count)
 {
-    for (size_t i = 0; i < sizeof(cli_style_sequences) / sizeof(*cli_style_sequences); i++)
+    for (size_t i = 0; i < CLI_STYLE_COUNT; i++)
         if (memcmp(bytes, cli_style_sequences[i], count) == 0)
-            return count == STYLE_BYTES ? VERDICT_GOOD : VERDICT_GOES_ON;
+            return count == strlen(cli_style_sequences[i]) ? VERDICT_GOOD : VERDICT_GOES_ON;
     return VERDICT_BAD;
 }
 

@@ -10,9 +10,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* What is written in one colour, those of gdb. */
+enum cli_style {
+    CLI_STYLE_NONE,
+    CLI_STYLE_BOLD,
+    CLI_STYLE_DIM,
+    CLI_STYLE_FILE,
+    CLI_STYLE_FUNCTION,
+    CLI_STYLE_ADDRESS,
+    CLI_STYLE_VARIABLE,
+    CLI_STYLE_COUNT,
+};
+
+#define CLI_STYLE_BYTES_MAX 5
+
 /* All zero at first. Holds the beginning of a sequence whose end is still to come. */
 struct cli_filter {
-    unsigned char held[4];
+    unsigned char held[CLI_STYLE_BYTES_MAX];
     size_t held_count;
 };
 
@@ -28,6 +42,6 @@ size_t cli_filter_pass(struct cli_filter *filter, bool is_styled, const char *by
 size_t cli_utf8_length(const unsigned char *bytes, size_t left);
 
 /* What turns each enum cli_style on; none is longer than the filter can hold. */
-extern const char *const cli_style_sequences[3];
+extern const char *const cli_style_sequences[CLI_STYLE_COUNT];
 
 #endif

@@ -88,14 +88,14 @@ static struct argument argument_of(struct cli_frame_view *view,
  * "x=6, x@entry=5" if not. */
 static void print_argument(struct cli_out *out, const char *name, const struct argument *argument)
 {
-    cli_out_text(out, name);
+    cli_out_styled(out, CLI_STYLE_VARIABLE, name);
     putc('=', out->stream);
     if (!argument->is_same)
         cli_out_text(out, argument->now ? argument->now : "<optimized out>");
     if (!argument->entry)
         return;
     fputs(argument->is_same ? "" : ", ", out->stream);
-    cli_out_text(out, name);
+    cli_out_styled(out, CLI_STYLE_VARIABLE, name);
     fputs("@entry=", out->stream);
     cli_out_text(out, argument->entry);
 }
@@ -152,17 +152,17 @@ void cli_frame_print(struct cli_out *out, struct cli_moment *moment, size_t inde
         fputs("<signal handler called>", out->stream);
         return;
     }
-    cli_out_text(out, frame->function ? frame->function : "??");
+    cli_out_styled(out, CLI_STYLE_FUNCTION, frame->function ? frame->function : "??");
     fputs(" (", out->stream);
     cli_frame_arguments(out, moment, index, NULL);
     putc(')', out->stream);
     if (frame->file) {
         fputs(" at ", out->stream);
-        cli_out_text(out, cli_base_name(frame->file));
+        cli_out_styled(out, CLI_STYLE_FILE, cli_base_name(frame->file));
         fprintf(out->stream, ":%" PRIu32, frame->line);
     } else if (frame->module) {
         fputs(" from ", out->stream);
-        cli_out_text(out, frame->module);
+        cli_out_styled(out, CLI_STYLE_FILE, frame->module);
     }
 }
 
@@ -173,7 +173,8 @@ static void print_frame(struct cli_session *session, size_t index)
     const struct cli_frame *frame = &moment->frames[index];
     fprintf(out->stream, "%s#%-2zu ", index == session->frame ? "*" : " ", index);
     if (has_address(moment, index) && !frame->is_signal)
-        fprintf(out->stream, "0x%016" PRIx64 " in ", frame->regs.value[WETDBG_REG_RIP]);
+        fprintf(out->stream, "%s0x%016" PRIx64 "%s in ", cli_out_style(out, CLI_STYLE_ADDRESS),
+                frame->regs.value[WETDBG_REG_RIP], cli_out_style(out, CLI_STYLE_NONE));
     cli_frame_print(out, moment, index);
     putc('\n', out->stream);
 }

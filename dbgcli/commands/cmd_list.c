@@ -176,7 +176,9 @@ static void show_line(struct cli_session *session, uint32_t line, uint32_t curre
         cli_json_append(array, row);
         return;
     }
-    fprintf(out->stream, "%s%" PRIu32 "\t", line == current ? ">" : " ", line);
+    fprintf(out->stream, "%s%s%" PRIu32 "%s\t",
+            line == current ? cli_out_style(out, CLI_STYLE_BOLD) : "", line == current ? ">" : " ",
+            line, line == current ? cli_out_style(out, CLI_STYLE_NONE) : "");
     cli_out_text(out, text);
     putc('\n', out->stream);
 }

@@ -80,7 +80,7 @@ static void print_title(struct cli_repl *repl, const char *expression, size_t nu
         return;
     }
     char *name = cli_strndup(expression, name_length(expression));
-    cli_out_text(repl->out, name);
+    cli_out_styled(repl->out, CLI_STYLE_VARIABLE, name);
     fputs(" = ", repl->out->stream);
     free(name);
 }

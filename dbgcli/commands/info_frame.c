@@ -50,7 +50,7 @@ static int show_variable(void *context, const struct wetdbg_variable *variable)
         cli_json_append(walk->array, row);
     } else {
         fputs(walk->indent, out->stream);
-        cli_out_text(out, variable->name);
+        cli_out_styled(out, CLI_STYLE_VARIABLE, variable->name);
         fputs(" = ", out->stream);
         cli_out_lines(out, text);
         putc('\n', out->stream);

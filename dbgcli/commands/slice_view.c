@@ -237,11 +237,9 @@ static void print_line(const struct cli_slice_view *view, struct names *names, s
     char *where = cli_asprintf("%s:%" PRIu32, name_of(names, view->lines, view->count, line->file),
                                line->line);
     fputs(cli_against_mark(view->against, index), out->stream);
-    fputs(cli_out_style(out, CLI_STYLE_BOLD), out->stream);
-    cli_out_text(out, where);
-    fputs(cli_out_style(out, CLI_STYLE_NONE), out->stream);
+    cli_out_styled(out, CLI_STYLE_FILE, where);
     fprintf(out->stream, "%*s  ", width - (int)strlen(where), "");
-    cli_out_text(out, line->function);
+    cli_out_styled(out, CLI_STYLE_FUNCTION, line->function);
     fprintf(out->stream, "  x%" PRIu64, line->instances);
     cli_against_print_score(view->against, out, index);
     cli_slice_threads_print(out, view->threads, index);

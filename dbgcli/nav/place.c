@@ -74,7 +74,7 @@ void cli_place_of_pc(struct cli_session *session, uint64_t pc, struct cli_place 
 void cli_place_print(struct cli_out *out, const struct cli_place *place)
 {
     if (place->file) {
-        cli_out_text(out, cli_base_name(place->file));
+        cli_out_styled(out, CLI_STYLE_FILE, cli_base_name(place->file));
         fprintf(out->stream, ":%" PRIu32, place->line);
     } else {
         cli_out_text(out, place->module ? place->module : "?");

@@ -49,17 +49,18 @@ static json_t *json_of_commands(const struct cli_command *commands)
 static void print_rows(struct cli_out *out, const struct cli_command *commands)
 {
     for (const struct cli_command *c = commands; c->name; c++)
-        fprintf(out->stream, "%s%-*s%s  %s\n", cli_out_style(out, CLI_STYLE_BOLD), NAME_COLUMNS,
-                c->name, cli_out_style(out, CLI_STYLE_NONE), c->summary);
+        cli_help_print_lines(out, NAME_COLUMNS + 2, "%s%-*s%s  %s",
+                             cli_out_style(out, CLI_STYLE_BOLD), NAME_COLUMNS, c->name,
+                             cli_out_style(out, CLI_STYLE_NONE), c->summary);
 }
 
 static void print_list(struct cli_out *out, const struct cli_command *commands)
 {
     print_rows(out, commands);
-    fputs("\nNames may be cut as long as they fit one command; 'help COMMAND' says more, 'apropos "
-          "WORD'\n"
-          "finds the commands that have to do with something.\n",
-          out->stream);
+    cli_help_print_lines(out, 0,
+                         "\nNames may be cut as long as they fit one command; 'help COMMAND' says "
+                         "more, 'apropos WORD'\n"
+                         "finds the commands that have to do with something.");
 }
 
 int cli_cmd_help(struct cli_repl *repl, const struct cli_args *args, const char *format)
@@ -81,7 +82,7 @@ int cli_cmd_help(struct cli_repl *repl, const struct cli_args *args, const char 
     } else if (command) {
         cli_help_print_syntax(repl->out, "", command->name, command->summary, command->syntax);
         if (command->aliases)
-            fprintf(repl->out->stream, "\nalso: %s\n", command->aliases);
+            cli_help_print_lines(repl->out, 0, "\nalso: %s", command->aliases);
     } else {
         print_list(repl->out, repl->commands);
         cli_user_commands_list(repl);

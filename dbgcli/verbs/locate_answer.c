@@ -227,10 +227,10 @@ static void print_suspect(const struct cli_locating *self, const struct wetdbg_s
     struct cli_out *out = self->session->out;
     const char *text = cli_source_text(self->session, suspect->file, suspect->line, suspect->pc);
 
-    fprintf(out->stream, "%3zu. %s", rank, cli_out_style(out, CLI_STYLE_BOLD));
-    cli_out_text(out, cli_base_name(suspect->file));
-    fprintf(out->stream, ":%" PRIu32 "%s  in ", suspect->line, cli_out_style(out, CLI_STYLE_NONE));
-    cli_out_text(out, suspect->function);
+    fprintf(out->stream, "%3zu. ", rank);
+    cli_out_styled(out, CLI_STYLE_FILE, cli_base_name(suspect->file));
+    fprintf(out->stream, ":%" PRIu32 "  in ", suspect->line);
+    cli_out_styled(out, CLI_STYLE_FUNCTION, suspect->function);
     if (text) {
         fputs("  | ", out->stream);
         cli_out_text(out, text);

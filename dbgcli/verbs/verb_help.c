@@ -9,6 +9,8 @@
 #include <wetdbg/build.h>
 #include <wetdbg/errors.h>
 
+#define VERB_COLUMN 10
+
 const struct cli_syntax cli_help_syntax = {
     .usage = "[VERB]",
     .operands_max = 1,
@@ -20,20 +22,23 @@ const struct cli_syntax cli_version_syntax = {
 
 static void print_all(struct cli_out *out)
 {
-    fputs("usage: wetdbg VERB [OPTION]... [ARGUMENT]...\n\n"
-          "Records a failing program, replays it, and answers where a wrong value, a wrong\n"
-          "output or a crash came from: backward slices over the whole execution.\n\n",
-          out->stream);
+    cli_help_print_lines(
+        out, 0,
+        "usage: wetdbg VERB [OPTION]... [ARGUMENT]...\n\n"
+        "Records a failing program, replays it, and answers where a wrong value, a wrong\n"
+        "output or a crash came from: backward slices over the whole execution.\n\n");
     for (const struct cli_verb *verb = cli_verbs; verb->name; verb++)
-        fprintf(out->stream, "  %-8s %s\n", verb->name, verb->summary);
-    fputs("\nOptions by verb:\n", out->stream);
+        cli_help_print_lines(out, VERB_COLUMN + 1, "  %-8s %s", verb->name, verb->summary);
+    cli_help_print_lines(out, 0, "\nOptions by verb:");
     for (const struct cli_verb *verb = cli_verbs; verb->name; verb++) {
-        fprintf(out->stream, "\n wetdbg %s %s\n", verb->name, verb->syntax->usage);
+        cli_help_print_lines(out, 0, "\n wetdbg %s%s%s", verb->name,
+                             *verb->syntax->usage ? " " : "", verb->syntax->usage);
         cli_help_print_options(out, verb->syntax->options);
     }
-    fputs("\nTRACE is a recording's directory, or its name as 'wetdbg ls' shows it.\n"
-          "'wetdbg help VERB' and wetdbg(1) say more; 'help' at the prompt lists the commands.\n",
-          out->stream);
+    cli_help_print_lines(
+        out, 0,
+        "\nTRACE is a recording's directory, or its name as 'wetdbg ls' shows it.\n"
+        "'wetdbg help VERB' and wetdbg(1) say more; 'help' at the prompt lists the commands.");
 }
 
 int cli_help_print(struct cli_out *out, const char *name)

@@ -50,6 +50,8 @@ static void out_stream_passes_no_control_characters(void **state)
         {false, "\033[1mb\033[0m", "?[1mb?[0m"},
         {true, "\033[1mb\033[0m\033[2m\033[7m\033", "\033[1mb\033[0m\033[2m?[7m"},
         {true, "\033\033[\033[1x\033[1m", "??[?[1x\033[1m"},
+        {true, "\033[32mf\033[0m\033[33mg\033[35m\033[3\033[36m",
+         "\033[32mf\033[0m\033[33mg?[35m?[3\033[36m"},
         {false, "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
         {false,
          "\xc2\x9b"

@@ -118,12 +118,12 @@ class Bench:
 class Prompt:
     """The command at a terminal of 24 lines; a dumb one, unless it is called otherwise."""
 
-    def __init__(self, bench, *arguments, **environment):
+    def __init__(self, bench, *arguments, columns=80, **environment):
         self.bench = bench
         self.text = ""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
             os.execve(bench.wetdbg, [bench.wetdbg, *arguments],
                       dict(bench.environment, **{"TERM": "dumb", **environment}))
 
@@ -142,6 +142,14 @@ class Prompt:
             self.text += more.decode(errors="replace")
         before, self.text = self.text[:found.end()], self.text[found.end():]
         return before
+
+    def read_some(self, patience=60):
+        """What comes next; empty at the end."""
+        try:
+            ready, _, _ = select.select([self.fd], [], [], patience)
+            return os.read(self.fd, 65536).decode(errors="replace") if ready else ""
+        except OSError:
+            return ""
 
     def type(self, text):
         os.write(self.fd, text.encode())
