@@ -8,7 +8,8 @@
 
 /* Prints text, its lines broken between words where they are longer than the terminal is wide. What
  * is broken off begins `hang` columns in; on a narrow terminal a little further in than its line
- * does, and with 0 as far as that: lines at the margin, of which one is too long, are filled anew. */
+ * does. With 0 it begins as far in as that, and lines at the margin, of which one is too long, are
+ * filled anew. */
 void cli_help_print_lines(struct cli_out *out, unsigned hang, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
