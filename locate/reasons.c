@@ -48,7 +48,7 @@ static void add_pieces(const struct wetdbg_locate *locate, struct wetdbg_suspect
 {
     const struct wetdbg_evidence *evidence = &suspect->evidence;
 
-    if (!locate->pieces || 3 * evidence->pieces > locate->pieces)
+    if (!locate->pieces || !evidence->piece_bits || 3 * evidence->pieces > locate->pieces)
         return;
     if (locate->pieces_kind == WETDBG_PIECES_OUTPUT && evidence->in_failing_piece)
         add(suspect, WETDBG_REASON_PIECE, evidence->pieces, locate->pieces);

@@ -20,6 +20,13 @@
 
 static char *history_path;
 static bool was_interrupted;
+static volatile sig_atomic_t was_stopped;
+
+static void on_continue(int number)
+{
+    (void)number;
+    was_stopped = 1;
+}
 
 /*
  * Reads a key. Ctrl-C gives the line up, as in shells and gdb; plain readline would go on editing
@@ -34,16 +41,22 @@ static int read_key(FILE *from)
 
     sigemptyset(&interrupt);
     sigaddset(&interrupt, SIGINT);
+    sigaddset(&interrupt, SIGCONT);
     for (;;) {
         int ready = 0;
         rl_check_signals();
+        if (was_stopped) { /* a shell has written since the prompt was */
+            was_stopped = 0;
+            rl_on_new_line();
+            rl_forced_update_display();
+        }
         if (cli_interrupt_is_pending()) {
             was_interrupted = true;
             return '\n';
         }
         /* one that comes between looking and waiting must end the wait */
         sigprocmask(SIG_BLOCK, &interrupt, &before);
-        if (!rl_pending_signal() && !cli_interrupt_is_pending())
+        if (!rl_pending_signal() && !was_stopped && !cli_interrupt_is_pending())
             ready = ppoll(&input, 1, NULL, &before);
         sigprocmask(SIG_SETMASK, &before, NULL);
         if (ready < 0 && errno != EINTR)
@@ -62,6 +75,8 @@ static void start(void)
 {
     rl_readline_name = "wetdbg";
     rl_getc_function = read_key;
+    sigaction(SIGCONT, &(struct sigaction){.sa_handler = on_continue, .sa_flags = SA_RESTART},
+              NULL);
     using_history();
     stifle_history(HISTORY_LINES);
     /* One that cannot be kept is no reason to complain. */

@@ -116,15 +116,15 @@ class Bench:
 
 
 class Prompt:
-    """The command at a terminal of 24 lines; a dumb one, unless it is called otherwise."""
+    """The command, or another program, at a terminal of 24 lines; a dumb one, unless it is called otherwise."""
 
-    def __init__(self, bench, *arguments, columns=80, **environment):
+    def __init__(self, bench, *arguments, program=None, columns=80, **environment):
         self.bench = bench
         self.text = ""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-            os.execve(bench.wetdbg, [bench.wetdbg, *arguments],
+            os.execve(program or bench.wetdbg, [program or bench.wetdbg, *arguments],
                       dict(bench.environment, **{"TERM": "dumb", **environment}))
 
     def read_until(self, pattern, patience=60):

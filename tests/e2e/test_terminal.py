@@ -47,9 +47,30 @@ def check_colors(bench):
         bench.check(re.search(words, styled), f"{words}: {styled!r}")
 
 
+def check_stop(bench):
+    """After Ctrl-Z and `fg` the prompt is there again, with what was typed."""
+    shell = e2e.Prompt(bench, "--norc", "--noprofile", "-i", program="/bin/bash", PS1="sh> ")
+    shell.read_until("sh> ")
+    shell.type(f"{bench.wetdbg} open {bench.path('ledger')}/wetdbg.wet --no-pager\n")
+    shell.read_until(r"\(wetdbg\) ")
+    for typed in ("", "print 20"):
+        shell.type(typed)
+        shell.read_until(typed)
+        shell.type("\x1a")
+        shell.read_until("Stopped(.|\n)*sh> ")
+        shell.type("fg\n")
+        shell.read_until(r"\(wetdbg\) " + typed)
+    shell.type("+1\n")
+    shell.read_until("= 21\r?\n")
+    shell.read_until(r"\(wetdbg\) ")
+    shell.type("quit\nexit 0\n")
+    bench.check(shell.close() == 0, "the shell ends")
+
+
 def run_test(bench, _):
     check_help(bench)
     check_colors(bench)
+    check_stop(bench)
 
 
 e2e.main(run_test)
