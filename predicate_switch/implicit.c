@@ -440,8 +440,10 @@ int wetdbg_implicit_find(struct wetdbg *wet, struct wetdbg_switcher *switcher,
     free(work.followed);
     free(work.uses.items);
     result->is_interrupted = is_interrupted(&work);
-    if (err == -WETDBG_ERR_INTERRUPTED && is_over(&work))
+    if (err == -WETDBG_ERR_INTERRUPTED && is_over(&work)) {
+        result->is_cut = !result->is_interrupted;
         err = 0;
+    }
     if (!err)
         err = rank_items(result);
     result->seconds = wd_seconds() - work.began;

@@ -26,6 +26,8 @@ RUN_KEYS = {"args": list, "stdin": str, "files": dict, "env": dict, "outputs": l
 FAULT_KEYS = {"name": str, "class": str, "kind": str, "file": str, "function": str, "old": str, "new": str, "fail": dict}
 FAULT_MORE = {"tests": list, "traits": list, "guard": str, "truth": list, "why": str, "criterion": str}
 TESTS_MIN = 5
+LIBRARY_KEYS = {"package": str, "version": str, "prepare": str, "fault": list}
+LIBRARY_FAULT_KEYS = {"name": str, "class": str, "file": str, "function": str, "old": str, "new": str}
 
 class CorpusError(Exception):
     pass
@@ -53,23 +55,26 @@ def wrong_run(run, what):
         if not isinstance(value, str):
             yield f"{what}: {value!r} is no text"
 
-def wrong_fault(package, fault):
-    what = f"{package['package']}: {fault.get('name', 'a fault without name')}"
-    yield from wrong_keys(fault, FAULT_KEYS, FAULT_MORE, what)
-    if any(key not in fault for key in FAULT_KEYS):
-        return
+def wrong_change(fault, what):
     if not re.fullmatch(r"[a-z0-9.]+(-[a-z0-9]+)+", fault["name"]):
         yield f"{what}: names are small letters, digits and '-'"
     if fault["class"] not in CLASSES:
         yield f"{what}: there is no class {fault['class']} ({', '.join(CLASSES)})"
-    for trait in fault.get("traits", []):
-        if trait not in TRAITS:
-            yield f"{what}: there is no trait {trait} ({', '.join(TRAITS)})"
     old, new = lines_of(fault["old"]), lines_of(fault["new"])
     if not old or old == new:
         yield f"{what}: it changes nothing"
     if fault["class"] == "omission" and len("".join(new)) >= len("".join(old)):
         yield f"{what}: an omission leaves something out"
+
+def wrong_fault(package, fault):
+    what = f"{package['package']}: {fault.get('name', 'a fault without name')}"
+    yield from wrong_keys(fault, FAULT_KEYS, FAULT_MORE, what)
+    if any(key not in fault for key in FAULT_KEYS):
+        return
+    yield from wrong_change(fault, what)
+    for trait in fault.get("traits", []):
+        if trait not in TRAITS:
+            yield f"{what}: there is no trait {trait} ({', '.join(TRAITS)})"
     if len(package.get("test", [])) + len(fault.get("tests", [])) < TESTS_MIN:
         yield f"{what}: it has fewer than {TESTS_MIN} tests"
     yield from wrong_run(fault["fail"], f"{what}: fail")
@@ -90,8 +95,23 @@ def complaints(packages):
                 yield f"{what}: there are two faults {fault['name']}"
             names.add(fault.get("name"))
 
-def read(folder=os.path.join(here, "corpus")):
-    """All packages, by name. CorpusError with all that is wrong."""
+def library_complaints(packages):
+    """The same of libraries/PACKAGE.toml, whose faults their own tests show: package, version, prepare, and [[fault]] with name,
+    class, file, function, old and new."""
+    names = set()
+    for package in packages:
+        what = package.get("package", "a package without name")
+        yield from wrong_keys(package, LIBRARY_KEYS, {}, what)
+        for fault in package.get("fault", []):
+            where = f"{what}: {fault.get('name', 'a fault without name')}"
+            yield from wrong_keys(fault, LIBRARY_FAULT_KEYS, {}, where)
+            if all(key in fault for key in LIBRARY_FAULT_KEYS):
+                yield from wrong_change(fault, where)
+            if fault.get("name") in names:
+                yield f"{what}: there are two faults {fault['name']}"
+            names.add(fault.get("name"))
+
+def read_folder(folder, complaints_of):
     packages = []
     for name in sorted(os.listdir(folder)):
         if name.endswith(".toml"):
@@ -100,10 +120,18 @@ def read(folder=os.path.join(here, "corpus")):
                     packages.append(tomllib.load(file))
                 except tomllib.TOMLDecodeError as error:
                     raise CorpusError(f"{name}: {error}")
-    wrong = list(complaints(packages))
+    wrong = list(complaints_of(packages))
     if wrong:
         raise CorpusError("\n".join(wrong))
     return packages
+
+def read(folder=os.path.join(here, "corpus")):
+    """All packages, by name. CorpusError with all that is wrong."""
+    return read_folder(folder, complaints)
+
+def read_libraries(folder=os.path.join(here, "libraries")):
+    """The same of libraries."""
+    return read_folder(folder, library_complaints)
 
 def is_seen(name):
     """Which half a fault is in. The other one is measured, and read by nobody before the end."""

@@ -298,6 +298,8 @@ static void print_counts(struct cli_session *session, const struct wetdbg_implic
     if (found->left)
         fprintf(to, "; %" PRIu64 " left untried%s", found->left,
                 found->is_interrupted ? " (interrupted)" : ", --budget allows more");
+    if (found->is_cut)
+        fputs("; the time was over before all were known, --budget allows more", to);
     fprintf(to, " (%.2f s)\n", found->seconds);
 }
 
@@ -413,7 +415,7 @@ void cli_implied_to_json(struct cli_session *session, const struct cli_implied *
     cli_json_set(all, "refuted", cli_json_count(found->refuted));
     cli_json_set(all, "unresolved", cli_json_count(found->unresolved));
     cli_json_set(all, "reasons", reasons);
-    cli_json_set(all, "left", cli_json_count(found->left));
+    cli_json_set(all, "left", found->is_cut ? json_null() : cli_json_count(found->left));
     cli_json_set(all, "interrupted", json_boolean(found->is_interrupted));
     cli_json_set(all, "seconds", json_real(found->seconds));
     cli_json_set(object, "implicit", all);

@@ -25,7 +25,7 @@
 #include "dbgcli/whole_file.h"
 #include <wetdbg/errors.h>
 
-#define SUSPECTS_SAID     3
+#define SUSPECTS_SAID     5
 #define SUSPECTS_REPORTED 10
 
 /* All of one call. `locating` comes first: answers are called with it. */

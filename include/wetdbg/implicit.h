@@ -99,6 +99,7 @@ struct wetdbg_implicit_result {
     size_t reason_count;
     uint64_t left; /* candidates that the budget left untried, as far as they are known */
     unsigned rounds;
+    bool is_cut; /* the budget was over before all candidates of a round were known */
     bool is_interrupted;
     double seconds;
 };

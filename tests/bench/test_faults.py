@@ -17,6 +17,8 @@ import ranks
 
 PACKAGES = corpus.read()
 FAULTS = [fault for package in PACKAGES for fault in package["fault"]]
+LIBRARIES = corpus.read_libraries()
+LIBRARY_FAULTS = [fault for package in LIBRARIES for fault in package["fault"]]
 
 
 def made_up(fault, times=1):
@@ -34,6 +36,16 @@ class Form(unittest.TestCase):
     def test_corpus(self):
         self.assertEqual(list(corpus.complaints(PACKAGES)), [])
         self.assertEqual(len({fault["name"] for fault in FAULTS}), len(FAULTS))
+
+    def test_libraries(self):
+        self.assertEqual(list(corpus.library_complaints(LIBRARIES)), [])
+        for change, words in ((lambda p, f: f.pop("old"), "there is no old"), (lambda p, f: f.update(fail={}), "nobody reads fail"),
+                              (lambda p, f: f.update(new=f["old"]), "it changes nothing"), (lambda p, f: p.pop("prepare"), "there is no prepare"),
+                              (lambda p, f: f.update({"class": "ill"}), "there is no class ill"), (lambda p, f: p["fault"].append(f), "there are two faults")):
+            packages = copy.deepcopy(LIBRARIES)
+            change(packages[0], packages[0]["fault"][0])
+            found = list(corpus.library_complaints(packages))
+            self.assertTrue(any(words in one for one in found), f"'{words}' is not in {found}")
 
     def test_halves(self):
         seen = sum(corpus.is_seen(fault["name"]) for fault in FAULTS)
@@ -67,7 +79,7 @@ class Form(unittest.TestCase):
 
 class Patches(unittest.TestCase):
     def test_each_changes_what_it_says(self):
-        for fault in FAULTS:
+        for fault in FAULTS + LIBRARY_FAULTS:
             with self.subTest(fault["name"]):
                 before = made_up(fault)
                 after = corpus.changed(before, fault)

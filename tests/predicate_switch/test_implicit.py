@@ -135,6 +135,10 @@ def check_prompt(bench, trace):
         file.write(bench.run(MEMORY.program(bench, 1), "0").out)
     answer, = ask(bench, trace, f"slice --implicit --budget 8 --expect {expected} output:0")
     bench.check([edge["strong"] for edge in answer["implicit"]["edges"]] == [True], f"strong: {answer['implicit']}")
+    cut, = ask(bench, trace, "slice --implicit --budget 0.00001s output:3")
+    bench.check(cut["implicit"]["tried"] == 0 and cut["implicit"]["left"] is None and not cut["implicit"]["interrupted"], f"no time at all: {cut['implicit']}")
+    told = bench.wet("replay", trace, "--batch", "-e", "slice --implicit --budget 0.00001s output:3")
+    bench.check("; the time was over before all were known, --budget allows more (" in told.out, "no time at all, told", told)
     answer, = ask(bench, trace, "slice --implicit --budget 1 output:3")
     bench.check(answer["implicit"]["tried"] == 1, f"one run: {answer['implicit']}")
     for wrong, why in (("slice forward --implicit output:0", "backward"), ("slice --implicit --data output:0", "all"),
