@@ -34,7 +34,7 @@ static void line_print(struct cli_out *out, unsigned hang, const char *line, siz
     unsigned columns = cli_out_columns(out), at = 0;
     unsigned own = (unsigned)strspn(line, " ");
 
-    if (hang && columns < hang + TEXT_LEAST)
+    if (hang && (columns < hang + TEXT_LEAST || hang > columns / 2))
         hang = own + HANG_LITTLE;
     if (!hang || hang > columns / 2)
         hang = own < columns / 2 ? own : 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What speaks for a suspect, the strongest first: whoever reads the list looks at each of them. */
+/* What speaks for a suspect, the strongest first, and then what speaks against it: whoever reads the
+ * list looks at each of them. */
 #include "locate/locate_priv.h"
 
 #define DECISIONS_NAMED 20 /* of those nearest to what is wrong */
@@ -98,8 +99,6 @@ void loc_reasons(const struct wetdbg_locate *locate, struct wetdbg_suspect *susp
         add(suspect, WETDBG_REASON_CRITERION, 0, 0);
     if (suspect->beside)
         add(suspect, WETDBG_REASON_BESIDE, suspect->beside, 0);
-    if (locate->is_tested && evidence->in_test)
-        add(suspect, WETDBG_REASON_TEST, 0, 0);
     add_passing(locate, suspect);
     add_pieces(locate, suspect);
     if (locate->slice_lines)
@@ -108,4 +107,6 @@ void loc_reasons(const struct wetdbg_locate *locate, struct wetdbg_suspect *susp
         add(suspect, WETDBG_REASON_UNSURE, 0, 0);
         suspect->reasons[suspect->reason_count - 1].share = evidence->confidence;
     }
+    if (locate->is_tested && evidence->in_test)
+        add(suspect, WETDBG_REASON_TEST, 0, 0);
 }

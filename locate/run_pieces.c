@@ -67,10 +67,10 @@ static void node_take(struct cutting *cutting, const struct wet_node *node)
     }
 }
 
-/* The last piece of some; all ran in one. */
-static size_t last_of(uint64_t bits)
+/* How many pieces before what is wrong a line ran last; 0 if in that, or in none. */
+static uint32_t pieces_since(const struct cutting *cutting, uint64_t bits)
 {
-    return bits ? 63 - (size_t)__builtin_clzll(bits) : 0;
+    return !bits || bits & FAILING ? 0 : (uint32_t)cutting->count + __builtin_clzll(bits) - 63;
 }
 
 static void lines_take(struct cutting *cutting)
@@ -88,9 +88,7 @@ static void lines_take(struct cutting *cutting)
         struct wetdbg_evidence *evidence = &locate->items[i].evidence;
         evidence->pieces = (uint32_t)__builtin_popcountll(evidence->piece_bits & (FAILING - 1));
         evidence->in_failing_piece = (evidence->piece_bits & FAILING) != 0;
-        evidence->pieces_ago = evidence->in_failing_piece
-                                   ? 0
-                                   : (uint32_t)(cutting->count - last_of(evidence->piece_bits));
+        evidence->pieces_ago = pieces_since(cutting, evidence->piece_bits);
     }
     locate->pieces = (uint32_t)cutting->count;
 }

@@ -194,7 +194,8 @@ static int find_wanted(struct work *work)
 
     for (size_t i = 0; i < count && !err; i++)
         err = want_initial(work, &initials[i]);
-    thin_out(work);
+    if (!err)
+        thin_out(work);
     return err;
 }
 

@@ -45,8 +45,9 @@ struct psw_omissions {
 
 /* `is_thorough`: also registers, and the last two kinds for the nearest uses of all. Runs all
  * intervals before the failure once; -WETDBG_ERR_INTERRUPTED where the candidates' is_unwanted says
- * so. Memory: 96 bytes for each of the nearest uses of every eight bytes that the slice's instances
- * handed on, and 100 MB at most beside these. */
+ * so. Memory: while it gathers 300 bytes for each of
+ * the nearest uses of every eight bytes, and of every 64, that the slice's instances handed on, and
+ * 100 MB; half of that later. */
 int psw_omissions_find(struct wetdbg_candidates *candidates, const struct wetdbg_slice *slice,
                        bool is_thorough, struct psw_omissions *omissions);
 

@@ -91,9 +91,7 @@ static void print_decision(struct cli_session *session, const struct wetdbg_deci
     struct cli_place place;
     cli_place_of_pc(session, decision->instance.pc, &place);
     fprintf(out->stream, "time %-12" PRIu64 " ", decision->instance.time);
-    fputs(cli_out_style(out, CLI_STYLE_BOLD), out->stream);
     cli_place_print_exact(session, &place);
-    fputs(cli_out_style(out, CLI_STYLE_NONE), out->stream);
     fputs("  ", out->stream);
     cli_out_text(out, or_unknown(place.file ? place.function : place.module));
     fprintf(out->stream, "  x%" PRIu64, decision->instances);

@@ -393,10 +393,9 @@ static void print_row(struct history *history, const struct row *row)
         cli_json_append(history->array, json_of_row(history, row));
         return;
     }
-    fprintf(out->stream, "time %-12" PRIu64 " %s", row->write.time,
-            cli_out_style(out, CLI_STYLE_BOLD));
+    fprintf(out->stream, "time %-12" PRIu64 " ", row->write.time);
     cli_place_print(out, place);
-    fprintf(out->stream, "%s  ", cli_out_style(out, CLI_STYLE_NONE));
+    fputs("  ", out->stream);
     cli_out_text(out, place->function ? place->function : "?");
     if (row->inner) {
         fputs(" via ", out->stream);

@@ -138,9 +138,9 @@ static void print_hit(struct search *search, const struct hit *hit, const struct
                       const char *inner)
 {
     struct cli_out *out = search->out;
-    fprintf(out->stream, "time %-12" PRIu64 " %s", hit->time, cli_out_style(out, CLI_STYLE_BOLD));
+    fprintf(out->stream, "time %-12" PRIu64 " ", hit->time);
     cli_place_print(out, place);
-    fprintf(out->stream, "%s  ", cli_out_style(out, CLI_STYLE_NONE));
+    fputs("  ", out->stream);
     cli_out_text(out, place->function ? place->function : "?");
     if (inner && hit->pc) {
         fputs(" via ", out->stream);

@@ -390,9 +390,7 @@ static void print_line(const struct round *round, const struct wetdbg_prune_line
         fprintf(out->stream, "%.2f  ", shown);
     else
         fputs("   ?  ", out->stream);
-    fputs(cli_out_style(out, CLI_STYLE_BOLD), out->stream);
     cli_place_print(out, &place);
-    fputs(cli_out_style(out, CLI_STYLE_NONE), out->stream);
     fputs("  ", out->stream);
     cli_out_text(out, line->function);
     if (row->kept < line->instances && !round->how->shows_pruned)

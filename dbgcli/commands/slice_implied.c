@@ -295,11 +295,11 @@ static void print_counts(struct cli_session *session, const struct wetdbg_implic
         print_reasons(session, found);
         putc(')', to);
     }
-    if (found->left)
-        fprintf(to, "; %" PRIu64 " left untried%s", found->left,
-                found->is_interrupted ? " (interrupted)" : ", --budget allows more");
     if (found->is_cut)
         fputs("; the time was over before all were known, --budget allows more", to);
+    else if (found->left)
+        fprintf(to, "; %" PRIu64 " left untried%s", found->left,
+                found->is_interrupted ? " (interrupted)" : ", --budget allows more");
     fprintf(to, " (%.2f s)\n", found->seconds);
 }
 

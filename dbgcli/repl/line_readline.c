@@ -144,6 +144,7 @@ static void set_completer(cli_line_complete_fn fn, void *context)
 static int read_line(FILE *from, const char *prompt, char **line)
 {
     was_interrupted = false;
+    was_stopped = 0; /* the prompt is still to be written */
     rl_instream = from;
     char *text = readline(prompt);
     if (was_interrupted) {

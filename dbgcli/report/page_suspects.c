@@ -24,6 +24,8 @@ static const char *class_of(enum wetdbg_reason_kind kind)
     case WETDBG_REASON_RARELY:
     case WETDBG_REASON_VALUES:
         return "compared";
+    case WETDBG_REASON_TEST:
+        return "noticed";
     default:
         return "sliced";
     }
@@ -33,7 +35,10 @@ static const char *class_words(enum wetdbg_reason_kind kind)
 {
     const char *name = class_of(kind);
 
-    return *name == 't' ? "tried out" : *name == 'c' ? "against passing runs" : "from the slice";
+    return *name == 't'   ? "tried out"
+           : *name == 'c' ? "against passing runs"
+           : *name == 'n' ? "only checks"
+                          : "from the slice";
 }
 
 static void put_reason(struct cli_page *page, const struct wetdbg_suspect *suspect,

@@ -452,24 +452,42 @@ static bool is_foreign(const struct wetdbg_predicate *predicate)
     return is_one;
 }
 
+static bool is_small(char c)
+{
+    return islower((unsigned char)c);
+}
+
+/* Whether a word begins there: after what is no letter, or as in arrayTest and XMLTest. */
+static bool begins_word(const char *name, const char *at)
+{
+    return at == name || !isalpha((unsigned char)at[-1]) ||
+           (isupper((unsigned char)at[0]) && (is_small(at[-1]) || is_small(at[1])));
+}
+
 /* Whether "test" or "tests" is a word of a file's name: test_array.c, ArrayTest.cc, but not
  * latest.c. */
 static bool is_named_test(const char *name)
 {
     for (const char *at = name; (at = strcasestr(at, "test")); at++) {
-        bool begins = at == name || !isalpha(at[-1]) || (isupper(at[0]) && islower(at[-1]));
         const char *end = at + strlen("test");
-        end += *end == 's' || *end == 'S';
-        if (begins && !islower(*end))
+        bool ends = !is_small(*end) || (*end == 's' && !is_small(end[1]));
+        if (ends && begins_word(name, at))
             return true;
     }
     return false;
 }
 
-bool cli_harness_is_tests_own(const struct cli_harness *self, const char *file)
+bool cli_harness_only_checks(const struct cli_harness *self, const char *file)
 {
-    return is_same_file(file, self->main_file) || is_named_test(base_name(file)) ||
-           (self->cases.framework != CLI_FRAMEWORK_NONE && is_same_file(file, self->file));
+    bool is_known = self->cases.framework != CLI_FRAMEWORK_NONE;
+
+    return is_named_test(base_name(file)) ||
+           (is_known && (is_same_file(file, self->main_file) || is_same_file(file, self->file)));
+}
+
+static bool is_tests_own(const struct cli_harness *self, const char *file)
+{
+    return cli_harness_only_checks(self, file) || is_same_file(file, self->main_file);
 }
 
 bool cli_harness_wants(void *arg, const struct wetdbg_predicate *predicate)
@@ -481,7 +499,7 @@ bool cli_harness_wants(void *arg, const struct wetdbg_predicate *predicate)
     self->has_lines = true;
     if (is_same_file(predicate->file, self->file) && predicate->line == self->line)
         return false;
-    return cli_harness_is_tests_own(self, predicate->file) == self->is_last_look;
+    return is_tests_own(self, predicate->file) == self->is_last_look;
 }
 
 int cli_harness_no_candidates(const struct cli_harness *self)

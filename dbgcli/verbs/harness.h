@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A failing test for `wetdbg switch`: it is run once to see how it fails, and by which framework's
+ * A failing test, to be explained: it is run once to see how it fails, and by which framework's
  * case; recorded, with the framework's own filter for that case; and the process is found whose
  * failing made it fail. Then this says what of a switched run is right, and which decisions are the
  * test's own.
@@ -78,9 +78,9 @@ int cli_harness_look(struct cli_harness *self, struct wetdbg *wet, const char *o
 /* Whether a run of the process is right that put this out (a 0 behind it) and ended so. */
 bool cli_harness_is_right(const struct cli_harness *self, const char *output, int status);
 
-/* Whether a source file holds the test, not what is tested: that with main(), that of a framework's
- * failing assertion (one that assert() wrote of may be what is tested), and those named so. */
-bool cli_harness_is_tests_own(const struct cli_harness *self, const char *file);
+/* Whether a source file only checks what others do: one that is named so, and of a framework's test
+ * those with main() and the failing assertion (one that assert() wrote of may be what is tested). */
+bool cli_harness_only_checks(const struct cli_harness *self, const char *file);
 
 /* For struct wetdbg_candidates_options: `arg` is the harness. */
 bool cli_harness_wants(void *arg, const struct wetdbg_predicate *predicate);

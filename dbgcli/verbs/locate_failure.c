@@ -319,11 +319,13 @@ int cli_failure_find(struct cli_session *session, const struct cli_right *right,
                      struct cli_failure *failure)
 {
     *failure = (struct cli_failure){0};
-    if (right->target) {
+    int err = right->harness  ? find_test(session, right, failure)
+              : right->target ? 0
+                              : find_by_end(session, right, failure);
+    if (!err && right->target) {
+        free(failure->criterion);
         set(failure, right->is_compared ? CLI_FAILURE_COMPARED : CLI_FAILURE_GIVEN,
             cli_strdup(right->target));
-        return 0;
     }
-    return right->harness ? find_test(session, right, failure)
-                          : find_by_end(session, right, failure);
+    return err;
 }

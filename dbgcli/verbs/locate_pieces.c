@@ -85,7 +85,7 @@ static size_t steps_find(const struct cli_locating *self, wetdbg_time until, wet
 
     for (size_t i = 0; i < line_count; i++)
         if (lines[i].file && lines[i].last_time < until &&
-            cli_harness_is_tests_own(self->right.harness, lines[i].file))
+            cli_harness_only_checks(self->right.harness, lines[i].file))
             all[count++] = lines[i].last_time;
     qsort(all, count, sizeof(*all), latest_first);
     if (count > WETDBG_PIECES_MAX)
@@ -95,17 +95,6 @@ static size_t steps_find(const struct cli_locating *self, wetdbg_time until, wet
             times[found++] = all[count];
     free(all);
     return found;
-}
-
-static int take_steps(struct cli_locating *self, bool (*is_unwanted)(void *arg))
-{
-    wetdbg_time times[WETDBG_PIECES_MAX];
-    wetdbg_time until = wetdbg_criterion_get_info(self->criterion)->time;
-    size_t count = steps_find(self, until, times);
-
-    return count ? wetdbg_locate_take_pieces(self->locate, WETDBG_PIECES_STEPS, times, count, until,
-                                             is_unwanted, self)
-                 : 0;
 }
 
 /* ---- right output ---- */
@@ -135,5 +124,12 @@ static int take_output(struct cli_locating *self, bool (*is_unwanted)(void *arg)
 
 int cli_locating_take_pieces(struct cli_locating *self, bool (*is_unwanted)(void *arg))
 {
-    return self->right.harness ? take_steps(self, is_unwanted) : take_output(self, is_unwanted);
+    wetdbg_time times[WETDBG_PIECES_MAX];
+    wetdbg_time until = wetdbg_criterion_get_info(self->criterion)->time;
+    size_t count = self->right.harness ? steps_find(self, until, times) : 0;
+
+    if (!count)
+        return take_output(self, is_unwanted);
+    return wetdbg_locate_take_pieces(self->locate, WETDBG_PIECES_STEPS, times, count, until,
+                                     is_unwanted, self);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@
 #define JUDGED_MAX (UINT64_C(8) << 20)
 /* Shares of the time that is left. */
 #define PASSING_SHARE   0.2
+#define CUTTING_SHARE   0.25
 #define PRUNING_SHARE   0.25
 #define SWITCHING_SHARE 0.25
 #define MUTATING_SHARE  0.6
@@ -94,7 +96,7 @@ static int slice_into(struct cli_locating *self, uint64_t look)
 
 static bool is_tests(void *arg, const char *file)
 {
-    return cli_harness_is_tests_own(arg, file);
+    return cli_harness_only_checks(arg, file);
 }
 
 static int find_criterion(struct cli_locating *self)
@@ -192,10 +194,19 @@ static int open_passing(struct cli_locating *self)
 
 /* ---- pieces of the run ---- */
 
+static bool is_step_late(void *arg)
+{
+    const struct cli_locating *self = arg;
+
+    return cli_interrupt_is_pending() || cli_seconds() > self->step_until;
+}
+
 static int cut(struct cli_locating *self)
 {
-    return cli_locating_miss_step(self, "pieces of right output",
-                                  cli_locating_take_pieces(self, is_unwanted));
+    self->step_until = cli_seconds() + CUTTING_SHARE * cli_locating_seconds_left(self);
+    return cli_locating_miss_step(
+        self, self->right.harness ? "steps of the test" : "pieces of right output",
+        cli_locating_take_pieces(self, is_step_late));
 }
 
 /* ---- pruning ---- */
@@ -311,20 +322,13 @@ static bool is_candidate(void *arg, const struct wetdbg_predicate *predicate)
     return !self->right.harness || cli_harness_wants(self->right.harness, predicate);
 }
 
-static bool is_switching_late(void *arg)
-{
-    const struct cli_locating *self = arg;
-
-    return cli_interrupt_is_pending() || cli_seconds() > self->switching_until;
-}
-
 static int find_candidates(struct cli_locating *self)
 {
     bool is_missing = self->failure.kind == CLI_FAILURE_MISSING;
     struct wetdbg_candidates_options what = {
         .until = is_missing ? 0 : wetdbg_failure_time(self->criterion),
         .is_wanted = is_candidate,
-        .is_unwanted = is_switching_late,
+        .is_unwanted = is_step_late,
         .arg = self};
     int err = wetdbg_candidates_find(self->session->wet, &what, &self->candidates);
 
@@ -333,11 +337,15 @@ static int find_candidates(struct cli_locating *self)
 
 static int search(struct cli_locating *self)
 {
-    struct wetdbg_search_options how = {
-        .runner = wetdbg_trials_runner(self->trials, self->candidates),
-        .budget_seconds = SWITCHING_SHARE * cli_locating_seconds_left(self),
-        .interrupted = cli_interrupt_flag(),
-        .enough = WETDBG_VERDICT_EXACT};
+    struct wetdbg_search_options how = {.runner =
+                                            wetdbg_trials_runner(self->trials, self->candidates),
+                                        .budget_seconds = self->step_until - cli_seconds(),
+                                        .interrupted = cli_interrupt_flag(),
+                                        .enough = WETDBG_VERDICT_EXACT};
+
+    if (how.budget_seconds <= 0)
+        return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
+    self->step_until = INFINITY; /* the search ends by its own budget */
     int err = wetdbg_search(self->candidates, self->order, &how, &self->found);
 
     if (!err && *self->found.unresolved && !self->found.count)
@@ -360,12 +368,12 @@ static int switch_decisions(struct cli_locating *self)
     if (!self->session->switcher)
         err = wetdbg_switcher_open(self->session->wet, &self->session->switcher);
     expected.budget_s = SWITCHING_SHARE * cli_locating_seconds_left(self);
-    self->switching_until = cli_seconds() + expected.budget_s;
+    self->step_until = cli_seconds() + expected.budget_s;
     if (!err)
         err = wetdbg_trials_new(self->session->switcher, &expected, &self->trials);
     if (!err)
         err = find_candidates(self);
-    if (!err && cli_locating_seconds_left(self) > LEAST_SECONDS)
+    if (!err)
         err = search(self);
     return cli_locating_miss_step(self, "switched runs", err);
 }
@@ -464,6 +472,8 @@ static int find_implicit(struct cli_locating *self)
                                    &how, &self->implicit);
     if (!err)
         err = wetdbg_locate_take_implicit(self->locate, &self->implicit);
+    if (!err && self->implicit.is_cut)
+        err = wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
     return cli_locating_miss_step(self, "implicit dependences", err);
 }
 

@@ -44,7 +44,7 @@ struct cli_locating {
     struct wetdbg_trials *trials;
     struct wetdbg_candidates *candidates;
     struct wetdbg_order *order;
-    double switching_until; /* when the search for candidates, and their order, are given up */
+    double step_until; /* when the step at work is given up */
     struct wetdbg_search_result found;
     struct wetdbg_replacement_result replaced;
     struct wetdbg_mutant_result mutants;

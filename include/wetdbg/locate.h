@@ -100,7 +100,6 @@ enum wetdbg_reason_kind {
     WETDBG_REASON_REPAIR,    /* `count` of `total` other values of it repair: `evidence.repair` */
     WETDBG_REASON_IMPLICIT,  /* a decision of it kept something from being written: count */
     WETDBG_REASON_BESIDE,    /* more runs speak against line `count`, beside it */
-    WETDBG_REASON_TEST,      /* it is the test's own, where what is wrong is noticed */
     WETDBG_REASON_ONLY_HERE, /* of `total` passing runs none executed it */
     WETDBG_REASON_RARELY,    /* `count` of `total` passing runs executed it */
     WETDBG_REASON_VALUES,    /* `count` of its `total` values were made in no passing run */
@@ -110,6 +109,7 @@ enum wetdbg_reason_kind {
     WETDBG_REASON_DISTANCE,  /* `count` dependences from what is wrong */
     WETDBG_REASON_UNSURE,    /* nothing that is right depends on it as it was: `share` */
     WETDBG_REASON_OUTSIDE,   /* it is not in the slice */
+    WETDBG_REASON_TEST,      /* it only checks: what is wrong is noticed there */
 };
 
 struct wetdbg_reason {
@@ -118,8 +118,8 @@ struct wetdbg_reason {
     double share;
 };
 
-/* "criterion", "mutant", "switch", "repair", "implicit", "beside", "test", "only-here", "rarely",
- * "values", "piece", "step", "decision", "distance", "unsure", "outside"; static. */
+/* "criterion", "mutant", "switch", "repair", "implicit", "beside", "only-here", "rarely", "values",
+ * "piece", "step", "decision", "distance", "unsure", "outside", "test"; static. */
 const char *wetdbg_reason_name(enum wetdbg_reason_kind kind);
 
 #define WETDBG_REASONS_MAX 8
@@ -150,8 +150,8 @@ void wetdbg_locate_free(struct wetdbg_locate *locate); /* NULL is fine */
 
 /*
  * Says which source files are a failing test's own. What is wrong is only noticed there: any change
- * of a check makes the test pass. So the lines of these files have less score (LOC_TEST of
- * locate/weights.h), unless all lines that ran are theirs.
+ * of a check makes the test pass. So the lines of these files keep a quarter of their scores, unless
+ * all lines that ran are theirs. Replaces what an earlier call said; `is_tests` is asked only now.
  */
 void wetdbg_locate_set_tests(struct wetdbg_locate *locate,
                              bool (*is_tests)(void *arg, const char *file), void *arg);

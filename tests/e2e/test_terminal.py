@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """test_terminal.py BUILD-DIRECTORY: how answers look on terminals: help of any width, and colours."""
 import re
+import time
 
 import e2e
 
@@ -62,6 +63,18 @@ def check_stop(bench):
         shell.read_until(r"\(wetdbg\) " + typed)
     shell.type("+1\n")
     shell.read_until("= 21\r?\n")
+    shell.read_until(r"\(wetdbg\) ")
+    # Of a command that was stopped the prompt comes once, when it is done.
+    shell.type("shell sleep 2\n")
+    shell.read_until("sleep 2\r?\n")
+    time.sleep(0.5)
+    shell.type("\x1a")
+    shell.read_until("Stopped(.|\n)*sh> ")
+    shell.type("fg\n")
+    text = shell.read_until(r"\(wetdbg\) ")
+    shell.type("print 20+22\n")
+    text += shell.read_until("= 42\r?\n") or ""
+    bench.check(text.count("(wetdbg) ") == 1, f"one prompt: {text!r}")
     shell.read_until(r"\(wetdbg\) ")
     shell.type("quit\nexit 0\n")
     bench.check(shell.close() == 0, "the shell ends")
