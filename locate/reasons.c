@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What speaks for a suspect, the strongest first, and then what speaks against it: whoever reads the
+/* What speaks for a suspect, the strongest first, then what speaks against it: whoever reads the
  * list looks at each of them. */
 #include "locate/locate_priv.h"
 

@@ -79,7 +79,8 @@ int cli_harness_look(struct cli_harness *self, struct wetdbg *wet, const char *o
 bool cli_harness_is_right(const struct cli_harness *self, const char *output, int status);
 
 /* Whether a source file only checks what others do: one that is named so, and of a framework's test
- * those with main() and the failing assertion (one that assert() wrote of may be what is tested). */
+ * those with main() and with the failing assertion (that assert() wrote of may be what is tested).
+ */
 bool cli_harness_only_checks(const struct cli_harness *self, const char *file);
 
 /* For struct wetdbg_candidates_options: `arg` is the harness. */

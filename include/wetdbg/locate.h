@@ -150,8 +150,8 @@ void wetdbg_locate_free(struct wetdbg_locate *locate); /* NULL is fine */
 
 /*
  * Says which source files are a failing test's own. What is wrong is only noticed there: any change
- * of a check makes the test pass. So the lines of these files keep a quarter of their scores, unless
- * all lines that ran are theirs. Replaces what an earlier call said; `is_tests` is asked only now.
+ * of a check makes the test pass. So the lines of these files keep a quarter of their scores, if
+ * other lines ran, too. Replaces what an earlier call said; `is_tests` is asked only now.
  */
 void wetdbg_locate_set_tests(struct wetdbg_locate *locate,
                              bool (*is_tests)(void *arg, const char *file), void *arg);
