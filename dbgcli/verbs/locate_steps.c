@@ -34,6 +34,7 @@
 #define HOLDING_SHARE   0.5
 #define REPLACING_SHARE 0.6
 #define LEAST_SECONDS   0.2 /* for a step that takes longer to begin */
+#define READY_SECONDS   2.0 /* that switched runs may take to be ready, whatever their share is */
 
 void cli_locating_begin(struct cli_locating *self)
 {
@@ -337,14 +338,12 @@ static int find_candidates(struct cli_locating *self)
 
 static int search(struct cli_locating *self)
 {
-    struct wetdbg_search_options how = {.runner =
-                                            wetdbg_trials_runner(self->trials, self->candidates),
-                                        .budget_seconds = self->step_until - cli_seconds(),
-                                        .interrupted = cli_interrupt_flag(),
-                                        .enough = WETDBG_VERDICT_EXACT};
+    struct wetdbg_search_options how = {
+        .runner = wetdbg_trials_runner(self->trials, self->candidates),
+        .budget_seconds = SWITCHING_SHARE * cli_locating_seconds_left(self),
+        .interrupted = cli_interrupt_flag(),
+        .enough = WETDBG_VERDICT_EXACT};
 
-    if (how.budget_seconds <= 0)
-        return wetdbg_fail(-WETDBG_ERR_INTERRUPTED, "interrupted");
     self->step_until = INFINITY; /* the search ends by its own budget */
     int err = wetdbg_search(self->candidates, self->order, &how, &self->found);
 
@@ -368,12 +367,12 @@ static int switch_decisions(struct cli_locating *self)
     if (!self->session->switcher)
         err = wetdbg_switcher_open(self->session->wet, &self->session->switcher);
     expected.budget_s = SWITCHING_SHARE * cli_locating_seconds_left(self);
-    self->step_until = cli_seconds() + expected.budget_s;
+    self->step_until = cli_seconds() + fmax(expected.budget_s, READY_SECONDS);
     if (!err)
         err = wetdbg_trials_new(self->session->switcher, &expected, &self->trials);
     if (!err)
         err = find_candidates(self);
-    if (!err)
+    if (!err && cli_locating_seconds_left(self) > LEAST_SECONDS)
         err = search(self);
     return cli_locating_miss_step(self, "switched runs", err);
 }
