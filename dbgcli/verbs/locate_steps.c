@@ -34,7 +34,7 @@
 #define HOLDING_SHARE   0.5
 #define REPLACING_SHARE 0.6
 #define LEAST_SECONDS   0.2 /* for a step that takes longer to begin */
-#define READY_SECONDS   2.0 /* that switched runs may take to be ready, whatever their share is */
+#define READY_SECONDS   4.0 /* that switched runs may take to be ready, whatever their share is */
 
 void cli_locating_begin(struct cli_locating *self)
 {
