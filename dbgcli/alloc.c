@@ -47,13 +47,19 @@ char *cli_strndup(const char *text, size_t length)
     return copy;
 }
 
-char *cli_asprintf(const char *format, ...)
+char *cli_vasprintf(const char *format, va_list args)
 {
     char *text;
-    va_list args;
-    va_start(args, format);
     if (vasprintf(&text, format, args) < 0)
         cli_die();
+    return text;
+}
+
+char *cli_asprintf(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = cli_vasprintf(format, args);
     va_end(args);
     return text;
 }

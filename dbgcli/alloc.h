@@ -6,6 +6,7 @@
 #ifndef DBGCLI_ALLOC_H
 #define DBGCLI_ALLOC_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 _Noreturn void cli_die(void);
@@ -15,5 +16,6 @@ void *cli_realloc(void *old, size_t count, size_t item_bytes);
 char *cli_strdup(const char *text);
 char *cli_strndup(const char *text, size_t length);
 char *cli_asprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *cli_vasprintf(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 #endif

@@ -76,11 +76,9 @@ static size_t paragraph_join(const struct cli_out *out, char *text)
 void cli_help_print_lines(struct cli_out *out, unsigned hang, const char *format, ...)
 {
     va_list args;
-    char *text;
 
     va_start(args, format);
-    if (vasprintf(&text, format, args) < 0)
-        cli_die();
+    char *text = cli_vasprintf(format, args);
     va_end(args);
     for (char *line = text; *line;) {
         size_t length = hang ? strcspn(line, "\n") : paragraph_join(out, line);

@@ -81,9 +81,17 @@ def wrong_fault(package, fault):
     for number, test in enumerate(fault.get("tests", [])):
         yield from wrong_run(test, f"{what}: test {number + 1}")
 
+def wrong_names(packages):
+    names = set()
+    for package in packages:
+        for name in (fault.get("name") for fault in package.get("fault", [])):
+            if name in names:
+                yield f"{package.get('package', 'a package without name')}: there are two faults {name}"
+            names.add(name)
+
 def complaints(packages):
     """All that is wrong with the form of packages, as sentences."""
-    names = set()
+    yield from wrong_names(packages)
     for package in packages:
         what = package.get("package", "a package without name")
         yield from wrong_keys(package, PACKAGE_KEYS, PACKAGE_MORE, what)
@@ -91,14 +99,11 @@ def complaints(packages):
             yield from wrong_run(test, f"{what}: test {number + 1}")
         for fault in package.get("fault", []):
             yield from wrong_fault(package, fault)
-            if fault.get("name") in names:
-                yield f"{what}: there are two faults {fault['name']}"
-            names.add(fault.get("name"))
 
 def library_complaints(packages):
     """The same of libraries/PACKAGE.toml, whose faults their own tests show: package, version, prepare, and [[fault]] with name,
     class, file, function, old and new."""
-    names = set()
+    yield from wrong_names(packages)
     for package in packages:
         what = package.get("package", "a package without name")
         yield from wrong_keys(package, LIBRARY_KEYS, {}, what)
@@ -107,9 +112,6 @@ def library_complaints(packages):
             yield from wrong_keys(fault, LIBRARY_FAULT_KEYS, {}, where)
             if all(key in fault for key in LIBRARY_FAULT_KEYS):
                 yield from wrong_change(fault, where)
-            if fault.get("name") in names:
-                yield f"{what}: there are two faults {fault['name']}"
-            names.add(fault.get("name"))
 
 def read_folder(folder, complaints_of):
     packages = []

@@ -12,33 +12,27 @@
 #define NAME_SHOWN 120
 
 /* Reasons of one strength look alike: what was tried, what was compared, what the slice says. */
-static const char *class_of(enum wetdbg_reason_kind kind)
+struct reason_class {
+    const char *name, *words;
+};
+
+static struct reason_class class_of(enum wetdbg_reason_kind kind)
 {
     switch (kind) {
     case WETDBG_REASON_MUTANT:
     case WETDBG_REASON_SWITCH:
     case WETDBG_REASON_REPAIR:
     case WETDBG_REASON_IMPLICIT:
-        return "tried";
+        return (struct reason_class){"tried", "tried out"};
     case WETDBG_REASON_ONLY_HERE:
     case WETDBG_REASON_RARELY:
     case WETDBG_REASON_VALUES:
-        return "compared";
+        return (struct reason_class){"compared", "against passing runs"};
     case WETDBG_REASON_TEST:
-        return "noticed";
+        return (struct reason_class){"noticed", "only checks"};
     default:
-        return "sliced";
+        return (struct reason_class){"sliced", "from the slice"};
     }
-}
-
-static const char *class_words(enum wetdbg_reason_kind kind)
-{
-    const char *name = class_of(kind);
-
-    return *name == 't'   ? "tried out"
-           : *name == 'c' ? "against passing runs"
-           : *name == 'n' ? "only checks"
-                          : "from the slice";
 }
 
 static void put_reason(struct cli_page *page, const struct wetdbg_suspect *suspect,
@@ -46,9 +40,9 @@ static void put_reason(struct cli_page *page, const struct wetdbg_suspect *suspe
 {
     char *words = cli_locate_words(page->run, suspect, reason);
     char *command = cli_locate_command(page->run, suspect, reason);
+    struct reason_class look = class_of(reason->kind);
 
-    fprintf(page->to, "<li class=\"%s\"><span class=\"tag\">%s</span> ", class_of(reason->kind),
-            class_words(reason->kind));
+    fprintf(page->to, "<li class=\"%s\"><span class=\"tag\">%s</span> ", look.name, look.words);
     cli_html_text(page->to, words);
     if (command) {
         putc(' ', page->to);

@@ -41,11 +41,9 @@ struct work {
 __attribute__((format(printf, 2, 3))) static void say(struct work *self, const char *format, ...)
 {
     va_list args;
-    char *text;
 
     va_start(args, format);
-    if (vasprintf(&text, format, args) < 0)
-        cli_die();
+    char *text = cli_vasprintf(format, args);
     va_end(args);
     fputs("wetdbg: ci: ", stderr);
     cli_text_put(stderr, text);

@@ -56,11 +56,9 @@ double cli_locating_seconds_left(const struct cli_locating *self)
 void cli_locating_miss(struct cli_locating *self, const char *format, ...)
 {
     va_list args;
-    char *text;
 
     va_start(args, format);
-    if (vasprintf(&text, format, args) < 0)
-        cli_die();
+    char *text = cli_vasprintf(format, args);
     va_end(args);
     self->missing = cli_realloc(self->missing, self->missing_count + 1, sizeof(*self->missing));
     self->missing[self->missing_count++] = text;

@@ -199,6 +199,15 @@ def faults():
     return [Fault(row) for row in rows]
 
 
+def weights():
+    """The table of locate/weights.h, without passing runs, and the constants below it."""
+    with open(os.path.join(SOURCE, "locate", "weights.h")) as file:
+        text = file.read()
+    rows = re.findall(r'\{"(\w+)", (-?[\d.]+), (-?[\d.]+)\}', text)
+    constants = dict(re.findall(r"#define (LOC_\w+) +([\d.]+)", text))
+    return {name: float(alone) for name, alone, _ in rows}, {name: float(value) for name, value in constants.items()}
+
+
 def main(run_test):
     """For scripts whose first argument is the build directory."""
     if len(sys.argv) < 2:

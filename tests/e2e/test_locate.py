@@ -4,7 +4,6 @@
 import json
 import math
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -59,15 +58,6 @@ def check_faults(bench):
         bench.check(rank and rank <= RANKS[fault.program], f"{fault.program}: its line is {rank}.")
 
 
-def weights():
-    """The table of locate/weights.h, and the constants below it."""
-    with open(os.path.join(e2e.SOURCE, "locate", "weights.h")) as file:
-        text = file.read()
-    rows = re.findall(r'\{"(\w+)", (-?[\d.]+), (-?[\d.]+)\}', text)
-    constants = dict(re.findall(r"#define (LOC_\w+) +([\d.]+)", text))
-    return {name: float(alone) for name, alone, _ in rows}, {name: float(value) for name, value in constants.items()}
-
-
 def check_scores(bench):
     """Scores are what their features say, and what is said of lines beside them: all pairs of lines of a function, by hand."""
     fault = next(fault for fault in e2e.faults() if fault.program == "fault_heapsort")
@@ -76,7 +66,7 @@ def check_scores(bench):
     answers = run.objects()
     if not bench.check(run.status == 0 and answers, "an answer with features", run):
         return
-    weight, constant = weights()
+    weight, constant = e2e.weights()
     rows, names = answers[-1]["suspects"], list(weight)
     bench.check(all(list(row["features"]) == names for row in rows), "the features are those of the table", run)
     own = lambda row, some: sum(row["features"][name] * weight[name] for name in some)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """test_locate_tests.py BUILD: `wetdbg locate` on a failing test finds what is tested, not the check that noticed it."""
 import os
-import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "e2e"))
@@ -16,14 +15,6 @@ PIECES_MAX, STEPS_HALF = 63, 6
 NAMES = {"test_bag.c": True, "bag_test.c": True, "bag-tests.c": True, "BagTest.c": True, "test1.c": True, "TEST_BAG.c": True,
          "TestSuite.c": True, "TestString.c": True, "XMLTest.c": True, "arrayTests.c": True, "a.test.c": True,
          "LATEST.c": False, "latest.c": False, "attest_it.c": False, "testing.c": False, "contest.c": False, "testament.c": False}
-
-
-def table():
-    """The weights without passing runs, and the constants below them."""
-    with open(os.path.join(e2e.SOURCE, "locate", "weights.h")) as file:
-        text = file.read()
-    weights = {name: float(alone) for name, alone, _ in re.findall(r'\{"(\w+)", (-?[\d.]+), (-?[\d.]+)\}', text)}
-    return weights, {name: float(value) for name, value in re.findall(r"#define (LOC_\w+) +([\d.]+)", text)}
 
 
 def build(bench, name, *sources):
@@ -46,7 +37,7 @@ def own_score(row, weights):
 
 def check_ranks(bench, answer):
     """The fault is first; the test's own lines keep a share of their scores, also of what lifts them."""
-    weights, constants = table()
+    weights, constants = e2e.weights()
     first = answer["suspects"][0]
     bench.check((e2e.base_name(first["file"]), first["line"]) == ("bag.c", FAULT), f"first is {first}")
     bench.check(answer["criterion"]["kind"] == "test" and answer["criterion"]["text"] == "exit", f"{answer['criterion']}")
@@ -90,7 +81,7 @@ def check_one_file(bench):
             with open(f"{shop.SOURCE}/{name}") as file:
                 out.write(file.read().replace('#include "bag.h"', f'#include "{shop.SOURCE}/bag.h"' if name == "bag.c" else ""))
     build(bench, "whole", bench.path("test_whole.c"))
-    weights, _ = table()
+    weights, _ = e2e.weights()
     answer = located(bench, "./whole")
     own = [row for row in answer["suspects"] if not any(reason["kind"] == "beside" for reason in row["reasons"])]
     bench.check(own and all(abs(row["score"] - own_score(row, weights)) < 1e-9 for row in own), "scores as they are")
