@@ -206,7 +206,7 @@ def check_bad(bench):
 def run_test(bench, _):
     python = validator("e2e_locate_reports")
     if not os.path.exists(f"{bench.build}/tests/sarif.schema.json"):
-        skip("SARIF's schema is not there: tests/get_sarif_schema BUILD fetches it")
+        skip("SARIF's schema is not there: tests/get_from_npm BUILD fetches it")
     if not shutil.which("cc"):
         raise SystemExit("cc is needed")
     check_wrong_byte(bench, python)

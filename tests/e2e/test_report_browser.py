@@ -61,6 +61,10 @@ class Browser:
     def run(self, script, *arguments):
         return self.post("execute/sync", script=script, args=list(arguments))
 
+    def wait(self, script, *arguments):
+        """What the script gives to the function that it gets as its last argument."""
+        return self.post("execute/async", script=script, args=list(arguments))
+
     def key(self, *keys):
         actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
         self.post("actions", actions=[{"type": "key", "id": "keys", "actions": actions}])
@@ -127,6 +131,23 @@ def check_look(bench, browser):
         bench.check(poor == [], f"contrast in {theme}: {poor[:10]}")
 
 
+def check_readers(bench, browser):
+    """What axe-core says of the page, all of it unfolded, in both themes: rules of WCAG 2.2 up to AA, and its best practices."""
+    try:
+        with open(f"{bench.build}/tests/axe.min.js") as file:
+            axe = file.read()
+    except FileNotFoundError:
+        print("SKIPPED: e2e_report_browser: axe-core is not there: tests/get_from_npm BUILD fetches it")
+        return
+    browser.run(axe)
+    for theme in ("light", "dark"):
+        found = browser.wait("document.documentElement.dataset.theme = arguments[0]; const done = arguments[1];"
+                             "axe.run(document, { resultTypes: ['violations', 'incomplete'] }).then(done);", theme)
+        bench.check(len(found["passes"]) > 20, f"axe-core looked at {[rule['id'] for rule in found['passes']]}")
+        bench.check(found["violations"] == [], f"axe-core in {theme}: "
+                    f"{[(rule['id'], rule['help'], [node['html'] for node in rule['nodes']][:3]) for rule in found['violations']]}")
+
+
 def check_outcomes(bench, browser):
     """Of a crash that a decision made the other way avoids, both runs stand side by side."""
     fault = next(fault for fault in e2e.faults() if fault.program == "fault_symtab")
@@ -168,6 +189,7 @@ def run_test(bench, _):
         check_clicks(bench, browser)
         check_look(bench, browser)
         check_quiet(bench, browser, page)
+        check_readers(bench, browser)
         check_outcomes(bench, browser)
     finally:
         browser.close()
