@@ -17,6 +17,7 @@ const char *wetdbg_reason_name(enum wetdbg_reason_kind kind)
         [WETDBG_REASON_DISTANCE] = "distance",   [WETDBG_REASON_UNSURE] = "unsure",
         [WETDBG_REASON_OUTSIDE] = "outside",     [WETDBG_REASON_BESIDE] = "beside",
         [WETDBG_REASON_TEST] = "test",           [WETDBG_REASON_STEP] = "step",
+        [WETDBG_REASON_LONG_AGO] = "long-ago",
     };
 
     return names[kind];
@@ -63,7 +64,8 @@ static void add_slice(struct wetdbg_suspect *suspect)
     const struct wetdbg_evidence *evidence = &suspect->evidence;
 
     if (!evidence->in_slice) {
-        add(suspect, WETDBG_REASON_OUTSIDE, 0, 0);
+        bool is_beyond = evidence->in_data || evidence->in_thin;
+        add(suspect, is_beyond ? WETDBG_REASON_LONG_AGO : WETDBG_REASON_OUTSIDE, 0, 0);
         return;
     }
     if (evidence->decision && evidence->decision <= DECISIONS_NAMED)

@@ -10,10 +10,11 @@
 
 static bool is_runtime(const char *module)
 {
-    static const char *const names[] = {"libc.so",      "libc-2.",   "ld-linux",   "ld-2.",
-                                        "librrpreload", "librrpage", "[vdso]",     "libpthread",
-                                        "libstdc++.so", "libgcc_s",  "libasan.so", "libubsan.so",
-                                        "liblsan.so",   "libtsan.so"};
+    static const char *const names[] = {
+        "libc.so",     "libc-2.",    "ld-linux",   "ld-2.",       "libm.so",      "libm-2.",
+        "libmvec.so",  "libpthread", "librt.so",   "libdl.so",    "libresolv.so", "librrpreload",
+        "librrpage",   "[vdso]",     "libstdc++.", "libc++.so",   "libgcc_s",     "libasan.so",
+        "libubsan.so", "libtsan.so", "liblsan.so", "libc++abi.so"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strncmp(module, names[i], strlen(names[i])) == 0)

@@ -77,6 +77,7 @@ struct watch {
     struct cli_session *session;
     struct cli_meter meter;
     double start; /* cli_seconds() */
+    double until; /* when it is to be ended; 0: never */
     unsigned line_count;
     struct wetdbg_slice_line lines[EARLY_LINES]; /* strings are the model's */
     const struct wetdbg_slice *look; /* that they are from; NULL: none, or all is on the screen */
@@ -115,7 +116,8 @@ static int on_progress(void *arg, uint64_t scanned, uint64_t total)
     struct watch *watch = arg;
     if (watch->look && cli_seconds() - watch->start >= PATIENCE_SECONDS)
         print_look(watch);
-    return cli_meter_update(&watch->meter, scanned, total);
+    int end = cli_meter_update(&watch->meter, scanned, total);
+    return watch->until > 0 && cli_seconds() > watch->until ? 1 : end;
 }
 
 static int run(struct watch *watch, const struct wetdbg_criterion *criterion,
@@ -181,6 +183,14 @@ int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *cr
             print_look(&watch);
     }
     return run(&watch, criterion, how, is_forward, slice);
+}
+
+int cli_slice_run_until(struct cli_session *session, const struct wetdbg_criterion *criterion,
+                        const struct wetdbg_slice_options *how, double until,
+                        struct wetdbg_slice **slice)
+{
+    struct watch watch = {.session = session, .until = until};
+    return run(&watch, criterion, how, false, slice);
 }
 
 int cli_slice_look(struct cli_session *session, const struct wetdbg_criterion *criterion,

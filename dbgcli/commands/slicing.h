@@ -29,6 +29,12 @@ int cli_slice_run(struct cli_session *session, const struct wetdbg_criterion *cr
                   const struct wetdbg_slice_options *how, bool is_forward,
                   const struct wetdbg_slice *look, struct wetdbg_slice **slice);
 
+/* The same backward, which ends with -WETDBG_ERR_INTERRUPTED when cli_seconds() is `until`; 0: it
+ * has as long as it takes. */
+int cli_slice_run_until(struct cli_session *session, const struct wetdbg_criterion *criterion,
+                        const struct wetdbg_slice_options *how, double until,
+                        struct wetdbg_slice **slice);
+
 /* A first look from a criterion in one direction, with distances: cut off after a moment, whatever
  * the run's length. Errors of cli_slice_run(). */
 int cli_slice_look(struct cli_session *session, const struct wetdbg_criterion *criterion,

@@ -311,12 +311,20 @@ static void print_neighbours(const struct cli_locating *self)
     }
 }
 
+/* Whether its only reason is that nothing is known. */
+static bool is_unsuspected(const struct wetdbg_suspect *suspect)
+{
+    return suspect->reason_count == 1 && suspect->reasons[0].kind == WETDBG_REASON_OUTSIDE;
+}
+
 static void print_text(const struct cli_locating *self, const struct wetdbg_suspect *suspects,
                        size_t count)
 {
     struct cli_out *out = self->session->out;
     size_t shown = self->limit && self->limit < count ? (size_t)self->limit : count;
 
+    while (shown > 1 && self->limit && is_unsuspected(&suspects[shown - 1]))
+        shown--;
     print_wrong(self);
     print_reduced(self);
     print_neighbours(self);

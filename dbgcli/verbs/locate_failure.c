@@ -177,23 +177,79 @@ static void set(struct cli_failure *failure, enum cli_failure_kind kind, char *c
     failure->criterion = criterion;
 }
 
-/* A run that was ended from outside went on and on, or waited: where it was in own code. */
-static bool find_hang(struct cli_session *session, struct cli_failure *failure)
+/* Whether a criterion is an instance that made `time`. */
+static bool is_at(struct cli_session *session, const char *text, wetdbg_time time)
+{
+    struct wetdbg_criterion *criterion;
+    wetdbg_time *times = NULL;
+    size_t count = 0;
+    bool is_there = false;
+
+    if (wetdbg_criterion_parse(session->wet, text, NULL, &criterion))
+        return false;
+    if (!wetdbg_criterion_times(criterion, &times, &count))
+        for (size_t i = 0; i < count && !is_there; i++)
+            is_there = times[i] == time;
+    free(times);
+    wetdbg_criterion_free(criterion);
+    return is_there;
+}
+
+/* The decision that kept it in a loop: its line, if that is where the line was last or, where the
+ * line has called something that did not come back, the time before; else the instruction. */
+static char *criterion_of_decision(struct cli_session *session, const struct cli_loop *loop)
+{
+    struct wetdbg_line line = {0};
+    struct wetdbg_module module;
+    char *texts[3] = {0}, *found = NULL;
+
+    if (!wetdbg_line_of_instruction(session->model, loop->exit_pc, &line) && line.file) {
+        texts[0] = criterion_at(session, line.file, line.line);
+        texts[1] = cli_asprintf("%s:%" PRIu32 "#-2", line.file, line.line);
+    }
+    if (!wetdbg_module_at(session->model, loop->exit_pc, &module))
+        texts[2] = cli_asprintf("%s+0x%" PRIx64, module.name, loop->exit_pc - module.bias);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        if (!found && texts[i] && is_at(session, texts[i], loop->last))
+            found = texts[i];
+        else
+            free(texts[i]);
+    }
+    return found;
+}
+
+/* Where it was in own code. */
+static char *criterion_of_end(struct cli_session *session)
 {
     struct wetdbg_caller caller;
+
+    if (wetdbg_own_caller(session->wet, session->info->last_time, &caller) || !caller.file)
+        return NULL;
+    return criterion_at(session, caller.file, caller.line);
+}
+
+/* A run that was ended from outside went on and on, or waited. */
+static int find_hang(struct cli_session *session, struct cli_failure *failure)
+{
+    char *criterion = NULL;
     int number;
     enum cli_run_end end = cli_run_end(session->wet, &number);
     bool is_outside = number == SIGTERM || number == SIGINT || number == SIGKILL ||
                       number == SIGALRM || number == SIGXCPU || number == SIGHUP;
 
     if ((end != CLI_RUN_END_KILLED && end != CLI_RUN_END_SIGNAL) || !is_outside)
-        return false;
-    if (wetdbg_own_caller(session->wet, session->info->last_time, &caller) || !caller.file)
-        return false;
-    char *criterion = criterion_at(session, caller.file, caller.line);
+        return 0;
+    int err = cli_loop_find(session->wet, &failure->loop);
+    if (err && err != -WETDBG_ERR_NOT_FOUND)
+        return err;
+    if (!err)
+        criterion = criterion_of_decision(session, &failure->loop);
+    failure->is_loop = criterion != NULL;
+    if (!criterion)
+        criterion = criterion_of_end(session);
     if (criterion)
         set(failure, CLI_FAILURE_HANG, criterion);
-    return criterion != NULL;
+    return 0;
 }
 
 /* The first byte that is not as expected; missing output may have its reason on standard error. */
@@ -298,7 +354,9 @@ static int find_by_end(struct cli_session *session, const struct cli_right *righ
     int number;
     int err = find_report(session, failure);
 
-    if (err || failure->criterion || find_hang(session, failure))
+    if (!err && !failure->criterion)
+        err = find_hang(session, failure);
+    if (err || failure->criterion)
         return err;
     enum cli_run_end end = cli_run_end(session->wet, &number);
     if (end == CLI_RUN_END_SIGNAL)

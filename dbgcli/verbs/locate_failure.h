@@ -5,6 +5,7 @@
 #define DBGCLI_VERBS_LOCATE_FAILURE_H
 
 #include "dbgcli/commands/session.h"
+#include "dbgcli/verbs/locate_loop.h"
 
 struct cli_harness; /* dbgcli/verbs/harness.h */
 
@@ -29,6 +30,9 @@ const char *cli_failure_name(enum cli_failure_kind kind);
 struct cli_failure {
     enum cli_failure_kind kind;
     char *criterion; /* as 'slice' takes it */
+    /* Of CLI_FAILURE_HANG: whether it is where a loop was not left, and that. */
+    bool is_loop;
+    struct cli_loop loop;
     /* Of CLI_FAILURE_OUTPUT, MESSAGE and MISSING: where in what was put out, and up to 60 bytes of
      * the line there, as it is and as it should be; else NULL. */
     uint64_t offset;

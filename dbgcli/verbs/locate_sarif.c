@@ -57,6 +57,8 @@ static const struct {
      "The line ran in few steps of the test, shortly before that failed."},
     {WETDBG_REASON_DECISION, "NearDecision", "The line decided, not long before what is wrong."},
     {WETDBG_REASON_DISTANCE, "NearDependence", "What is wrong depends on what the line did."},
+    {WETDBG_REASON_LONG_AGO, "LongBefore",
+     "What is wrong was computed from what the line made, longer ago than was looked at closely."},
     {WETDBG_REASON_UNSURE, "NothingRightDependsOnIt",
      "Little that came out right depends on the line."},
     {WETDBG_REASON_OUTSIDE, "OutsideTheSlice",

@@ -26,6 +26,8 @@
 #define LOOK       (UINT64_C(64) << 20)
 #define JUDGED_MAX (UINT64_C(8) << 20)
 /* Shares of the time that is left. */
+#define SLICING_SHARE   0.25
+#define SMALLER_SHARE   0.1
 #define PASSING_SHARE   0.2
 #define CUTTING_SHARE   0.25
 #define PRUNING_SHARE   0.25
@@ -79,12 +81,20 @@ int cli_locating_miss_step(struct cli_locating *self, const char *what, int err)
 
 /* ---- slices ---- */
 
-static int slice_into(struct cli_locating *self, uint64_t look)
+/* Whether a slice was ended because its share of the time was over. */
+static bool is_cut_off(int err)
+{
+    return err == -WETDBG_ERR_INTERRUPTED && !cli_interrupt_is_pending();
+}
+
+/* `share` is of the time that is left; 0: it has as long as it takes. */
+static int slice_into(struct cli_locating *self, uint64_t look, double share)
 {
     struct wetdbg_slice_options how = {
         .kinds = WETDBG_SLICE_FULL, .record_parents = true, .copies_are_near = true, .look = look};
+    double until = share > 0 ? cli_seconds() + share * cli_locating_seconds_left(self) : 0;
     struct wetdbg_slice *slice;
-    int err = cli_slice_run(self->session, self->criterion, &how, false, NULL, &slice);
+    int err = cli_slice_run_until(self->session, self->criterion, &how, until, &slice);
 
     if (err)
         return err;
@@ -114,13 +124,23 @@ static int find_criterion(struct cli_locating *self)
     return cli_slice_criterion(self->session, self->failure.criterion, false, &self->criterion);
 }
 
-/* Which lines the smaller slices have. */
+/* Which lines the smaller slices have; of a run that is too long, those of the first look. */
 static int slice_smaller(struct cli_locating *self, enum wetdbg_slice_kinds kinds)
 {
     struct wetdbg_slice_options how = {.kinds = kinds};
+    double until = cli_seconds() + SMALLER_SHARE * cli_locating_seconds_left(self);
     struct wetdbg_slice *slice;
-    int err = cli_slice_run(self->session, self->criterion, &how, false, NULL, &slice);
+    int err = cli_slice_run_until(self->session, self->criterion, &how, until, &slice);
 
+    if (is_cut_off(err)) {
+        cli_locating_miss(self,
+                          "the %s slice: there was time for what ran last only; --budget gives "
+                          "more",
+                          cli_kinds_name(kinds));
+        how.record_parents = true;
+        how.look = FIRST_LOOK;
+        err = cli_slice_run_until(self->session, self->criterion, &how, 0, &slice);
+    }
     if (!err)
         err = wetdbg_locate_take_slice(self->locate, kinds, slice);
     if (!err)
@@ -130,9 +150,13 @@ static int slice_smaller(struct cli_locating *self, enum wetdbg_slice_kinds kind
 
 static int make_slice(struct cli_locating *self)
 {
-    int err = slice_into(self, LOOK);
+    int err = slice_into(self, LOOK, SLICING_SHARE);
 
-    if (!err && wetdbg_slice_get_counts(self->slice)->looked_to)
+    if (is_cut_off(err)) {
+        cli_locating_miss(self, "the full slice: there was time for what ran last only; --budget "
+                                "gives more");
+        err = 0; /* that of the first look stays */
+    } else if (!err && wetdbg_slice_get_counts(self->slice)->looked_to)
         cli_locating_miss(self,
                           "what ran before time %" PRIu64 " was not looked at: the run is too long",
                           (uint64_t)wetdbg_slice_get_counts(self->slice)->looked_to);
@@ -483,7 +507,7 @@ static int begin(struct cli_locating *self)
     if (!err)
         err = find_criterion(self);
     if (!err)
-        err = slice_into(self, FIRST_LOOK);
+        err = slice_into(self, FIRST_LOOK, 0);
     return err;
 }
 

@@ -13,7 +13,16 @@
 
 /* ---- reasons ---- */
 
-static char *switch_words(const struct wetdbg_evidence *evidence)
+/* What a repair does: that no signal ends the run means of a hang that nobody had to end it. */
+static const char *repair_of(const struct cli_locating *self, enum wetdbg_verdict verdict,
+                             const char *const repairs[], const char *ends)
+{
+    bool is_hang = self->failure.kind == CLI_FAILURE_HANG;
+
+    return is_hang && verdict == WETDBG_VERDICT_NO_CRASH ? ends : repairs[verdict];
+}
+
+static char *switch_words(const struct cli_locating *self, const struct wetdbg_evidence *evidence)
 {
     static const char *const repairs[] = {
         [WETDBG_VERDICT_WRONG] = "",
@@ -26,7 +35,7 @@ static char *switch_words(const struct wetdbg_evidence *evidence)
 
     return cli_asprintf("its %" PRIu64 "%s decision, made the other way, %s",
                         evidence->change.instance, cli_ordinal_end(evidence->change.instance),
-                        repairs[evidence->verdict]);
+                        repair_of(self, evidence->verdict, repairs, "makes it end by itself"));
 }
 
 /* What became of passing runs with it. */
@@ -56,16 +65,17 @@ static char *mutant_words(const struct cli_locating *self, const struct wetdbg_s
         cli_mutant_words(self->session->wet, mutant,
                          cli_source_text(self->session, suspect->file, suspect->line, suspect->pc));
     char *held = held_words(mutant);
-    char *text =
-        cli_asprintf("with %s %s%s (%" PRIu64 " of %" PRIu64 " changes tried here do that)", words,
-                     repairs[mutant->verdict], held, count, total);
+    char *text = cli_asprintf(
+        "with %s %s%s (%" PRIu64 " of %" PRIu64 " changes tried here do that)", words,
+        repair_of(self, mutant->verdict, repairs, "it ends by itself"), held, count, total);
 
     free(held);
     free(words);
     return text;
 }
 
-static char *repair_words(const struct wetdbg_evidence *evidence, uint64_t count, uint64_t total)
+static char *repair_words(const struct cli_locating *self, const struct wetdbg_evidence *evidence,
+                          uint64_t count, uint64_t total)
 {
     static const char *const repairs[] = {
         [WETDBG_VERDICT_WRONG] = "",
@@ -76,13 +86,29 @@ static char *repair_words(const struct wetdbg_evidence *evidence, uint64_t count
         [WETDBG_VERDICT_EXACT] = "make the run right",
     };
 
-    return cli_asprintf("%" PRIu64 " of %" PRIu64 " other values of what it computes %s", count,
-                        total, repairs[evidence->repair.verdict]);
+    return cli_asprintf(
+        "%" PRIu64 " of %" PRIu64 " other values of what it computes %s", count, total,
+        repair_of(self, evidence->repair.verdict, repairs, "make it end by itself"));
 }
 
 static const char *plural(uint64_t count)
 {
     return count == 1 ? "" : "s";
+}
+
+/* Of a loop that nothing changes the slice is the decision's own line, at least until it was made
+ * the time before. */
+static char *criterion_words(const struct cli_locating *self)
+{
+    size_t lines;
+
+    if (!self->failure.is_loop)
+        return cli_strdup("what is wrong was made here, or only copied after that");
+    wetdbg_slice_lines(self->slice, &lines);
+    bool is_whole = wetdbg_slice_get_counts(self->slice)->looked_to <= self->failure.loop.before;
+    return cli_asprintf("here it was decided each time that the loop goes on%s",
+                        lines == 1 && is_whole ? "; nothing in it changed what that depends on"
+                                               : "");
 }
 
 char *cli_locate_words(const struct cli_locating *self, const struct wetdbg_suspect *suspect,
@@ -92,13 +118,13 @@ char *cli_locate_words(const struct cli_locating *self, const struct wetdbg_susp
 
     switch (reason->kind) {
     case WETDBG_REASON_CRITERION:
-        return cli_strdup("what is wrong was made here, or only copied after that");
+        return criterion_words(self);
     case WETDBG_REASON_SWITCH:
-        return switch_words(&suspect->evidence);
+        return switch_words(self, &suspect->evidence);
     case WETDBG_REASON_MUTANT:
         return mutant_words(self, suspect, count, total);
     case WETDBG_REASON_REPAIR:
-        return repair_words(&suspect->evidence, count, total);
+        return repair_words(self, &suspect->evidence, count, total);
     case WETDBG_REASON_IMPLICIT:
         return cli_asprintf("a decision here kept %" PRIu64 " value%s from being written that led "
                             "to what is wrong",
@@ -131,6 +157,10 @@ char *cli_locate_words(const struct cli_locating *self, const struct wetdbg_susp
                                          count, cli_ordinal_end(count));
     case WETDBG_REASON_DISTANCE:
         return cli_asprintf("%" PRIu64 " dependence%s from what is wrong", count, plural(count));
+    case WETDBG_REASON_LONG_AGO:
+        return cli_strdup(
+            "what is wrong was computed from what it made, longer ago than was looked "
+            "at closely");
     case WETDBG_REASON_UNSURE:
         return cli_asprintf("confidence %.2f: little that came out right depends on it",
                             reason->share);
@@ -213,6 +243,8 @@ char *cli_locate_command(const struct cli_locating *self, const struct wetdbg_su
     case WETDBG_REASON_RARELY:
     case WETDBG_REASON_VALUES:
         return against_command(self);
+    case WETDBG_REASON_LONG_AGO:
+        return cli_asprintf("slice backward --data %s", self->failure.criterion);
     case WETDBG_REASON_DECISION:
         return cli_asprintf("decisions %s", self->failure.criterion);
     case WETDBG_REASON_UNSURE:
@@ -244,8 +276,15 @@ char *cli_locate_failure_words(const struct cli_locating *self)
         [CLI_FAILURE_TEST] = "where the test failed",
         [CLI_FAILURE_ANY] = "the last line of output, since nobody says which byte is wrong",
     };
+    struct wetdbg_line line = {0};
 
     if (!strcmp(self->failure.criterion, "crash"))
         return cli_strdup(words[CLI_FAILURE_CRASH]);
+    if (self->failure.is_loop)
+        wetdbg_line_of_instruction(self->session->model, self->failure.loop.exit_pc, &line);
+    if (line.file)
+        return cli_asprintf("the loop that was not left at %s:%" PRIu32
+                            " until the run was ended from outside (%s)",
+                            cli_base_name(line.file), line.line, self->failure.criterion);
     return cli_asprintf("%s (%s)", words[self->failure.kind], self->failure.criterion);
 }

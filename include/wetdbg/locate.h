@@ -107,6 +107,7 @@ enum wetdbg_reason_kind {
     WETDBG_REASON_STEP,      /* it ran in `count` of `total` steps of the test, of late */
     WETDBG_REASON_DECISION,  /* it is the `count`-th decision back from what is wrong */
     WETDBG_REASON_DISTANCE,  /* `count` dependences from what is wrong */
+    WETDBG_REASON_LONG_AGO,  /* it made what was used there, before what the full slice looked at */
     WETDBG_REASON_UNSURE,    /* nothing that is right depends on it as it was: `share` */
     WETDBG_REASON_OUTSIDE,   /* it is not in the slice */
     WETDBG_REASON_TEST,      /* it only checks: what is wrong is noticed there */
@@ -119,7 +120,7 @@ struct wetdbg_reason {
 };
 
 /* "criterion", "mutant", "switch", "repair", "implicit", "beside", "only-here", "rarely", "values",
- * "piece", "step", "decision", "distance", "unsure", "outside", "test"; static. */
+ * "piece", "step", "decision", "distance", "long-ago", "unsure", "outside", "test"; static. */
 const char *wetdbg_reason_name(enum wetdbg_reason_kind kind);
 
 #define WETDBG_REASONS_MAX 8

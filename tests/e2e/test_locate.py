@@ -132,17 +132,21 @@ def check_switch(bench):
 
 
 def check_ends(bench):
-    """A sanitizer's report, and a signal that somebody sends to what does not end, say where to begin."""
+    """A sanitizer's report says where to begin; and of what somebody ended, since it did not end, the loop that went on, not
+    the one of what it called."""
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "ends_badly.c")) as source:
         lines = [text for text in source]
     line_of = lambda mark: next(n for n, text in enumerate(lines, 1) if mark in text)
-    for words, kind, mark in (((), "report", "__LINE__"), (("1",), "hang", "/* LOOP */")):
+    for words, kind, mark in (((), "report", "__LINE__"), (("1",), "hang", "/* LOOP */"), (("1", "2"), "hang", "/* ASKED */")):
         run = bench.wet("locate", "--json", "--budget=1", "--", f"{bench.build}/tests/e2e/e2e_ends_badly", *words)
         answers = run.objects()
         if not bench.check(run.status == 0 and answers, kind, run):
             continue
         criterion, rows = answers[-1]["criterion"], answers[-1]["suspects"]
-        bench.check(criterion["kind"] == kind and criterion["text"].endswith(f"ends_badly.c:{line_of(mark)}"), f"{criterion}", run)
+        bench.check(criterion["kind"] == kind and (kind == "hang" or criterion["text"].endswith(f"ends_badly.c:{line_of(mark)}")), f"{criterion}", run)
+        reason = next((reason["text"] for reason in rows[0]["reasons"] if reason["kind"] == "criterion"), "")
+        bench.check(kind != "hang" or (reason.startswith("here it was decided each time that the loop goes on") and rows[0]["line"] == line_of(mark)),
+                    f"the loop is first: {rows[0]}")
         # Lines of the loop around what is suspected come before it: it was among the first six without them.
         bench.check("next" in [row["function"] for row in rows[:9]], f"what kept it going: {[row['line'] for row in rows]}")
 
