@@ -255,6 +255,7 @@ struct wetdbg_mapping {
     int prot;
     const char *name; /* path, "[stack]", "[heap]", "" */
 };
+/* *list is borrowed until the state is closed or moved on. Errors of wetdbg_state_open(). */
 int wetdbg_state_mappings(struct wetdbg_state *state, const struct wetdbg_mapping **list,
                           size_t *count);
 

@@ -898,9 +898,10 @@ static uint64_t cut_find(const struct agt_ctx *ctx)
 {
     const struct cut *cut = cut_of(ctx->rip);
     bool is_good = cut->pc == ctx->rip && cut->round == ctx->cut_round && ctx->cut_round;
-    if (!is_good || ctx->is_probe || ctx->collecting || ctx->stop_pc)
+    if (!is_good || ctx->is_probe || ctx->stop_pc)
         return 0;
-    return cut->count <= ctx->limit - executed(ctx) ? cut->body : 0;
+    uint64_t done = executed(ctx);
+    return done <= ctx->limit && cut->count <= ctx->limit - done ? cut->body : 0;
 }
 
 static void cut_keep(const struct agt_ctx *ctx, uint64_t body, uint64_t count)

@@ -209,7 +209,7 @@ int dbi_translate_exact(struct dbi *dbi, uint64_t pc, unsigned limit,
         if (!err)
             err = dbi_fragment_emit(dbi, true, &fragment);
         if (!err) {
-            fragment->ends_by_rule = dbi->code.ended;
+            fragment->is.ends_by_rule = dbi->code.ended;
             dbi_cut_enter(dbi, fragment);
             dbi_page_enter(dbi, fragment);
         }

@@ -118,6 +118,7 @@ struct dbi_fragment {
     uint16_t slot_count;
     uint16_t word_count; /* of its records, behind the first word */
     bool cut;            /* shorter than the rule says (a fault or an exact stop) */
+    bool ends_by_rule;   /* cut, and not longer without the cut */
     uint64_t host_body;  /* 0 once the cache has been emptied */
     uint64_t host_inner; /* behind the filter of dbi_stop_filter(), else the body */
     uint64_t host_prefix;

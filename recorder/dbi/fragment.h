@@ -21,7 +21,6 @@ struct fragment {
     uint64_t host_start;
     uint32_t next_by_page;           /* chain, 1 + id */
     uint32_t next_by_code;           /* chain in gone_by_code, 1 + id */
-    bool ends_by_rule;               /* a cut fragment that would not be longer without the cut */
     bool at_stop;                    /* begins there: entered by the agent only */
     bool gone;                       /* forgotten: its body jumps elsewhere */
     bool checks;                     /* compares its code with what it was made from */

@@ -116,7 +116,7 @@ struct fragment *dbi_cut_find(struct dbi *dbi, uint64_t pc, unsigned count, bool
         struct fragment *fragment = dbi->fragments[id - 1];
         uint64_t end = pc + fragment->is.code_bytes;
         bool over_stop = exact && pc < dbi->stop && dbi->stop < end;
-        bool ends_well = fragment->ends_by_rule || (exact && end == dbi->stop);
+        bool ends_well = fragment->is.ends_by_rule || (exact && end == dbi->stop);
         bool fits =
             fragment->is.insn_count == count || (ends_well && fragment->is.insn_count < count);
         if (fragment->is.pc == pc && fits && !over_stop && (fragment->is.host_body != 0) == exact)

@@ -544,6 +544,15 @@ static int look_again(struct rep_engine *engine, uint64_t pc)
     return work_ahead(engine, NULL, NULL);
 }
 
+/* Whether the agent may run code that an exact stop asked for again without asking. Intervals
+ * consist of the same executions whatever was asked before, so where they are collected nothing
+ * stays that a stop has cut shorter. */
+static bool may_stay(const struct rep_engine *engine, const struct dbi_fragment *fragment)
+{
+    return engine->exact &&
+           (engine->mode == DBI_PLAIN || (engine->mode == DBI_COLLECT && fragment->ends_by_rule));
+}
+
 int rep_on_translate(struct rep_engine *engine, bool *done)
 {
     struct rep_turn *turn = &engine->host.turn;
@@ -580,7 +589,7 @@ int rep_on_translate(struct rep_engine *engine, bool *done)
     }
     turn->args[0] = fragment->host_inner;
     turn->args[1] = fragment->host_prefix;
-    turn->args[3] = engine->exact && engine->mode == DBI_PLAIN ? fragment->insn_count : 0;
+    turn->args[3] = may_stay(engine, fragment) ? fragment->insn_count : 0;
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The state at a time: the replayee is stopped exactly there. Registers and mappings are copied;
- * memory is read from the replayee, which is brought back there if another query has moved it.
+ * The state at a time: the replayee is stopped exactly there. Registers are copied; memory and
+ * mappings are read from the replayee, which is brought back there if another query has moved it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct wetdbg_state {
     uint32_t task;
     struct evq_regs regs;
     uint8_t xsave[AGT_XSAVE_MAX];
-    struct wetdbg_mapping *mappings;
+    struct wetdbg_mapping *mappings; /* NULL until somebody asks for them at this time */
     size_t mapping_count;
     struct wet_rerun rerun; /* how the replayee came to stand there, to go on from */
     bool has_rerun;
@@ -96,20 +96,32 @@ static void copy_task(struct wetdbg_state *state, const struct agt_task *tasks, 
     memcpy(state->xsave, tasks[task].xsave, sizeof(state->xsave));
 }
 
+static void forget_mappings(struct wetdbg_state *state)
+{
+    free(state->mappings);
+    state->mappings = NULL;
+}
+
 static int copy(struct wetdbg_state *state)
 {
     const struct agt_task *tasks;
+    uint32_t task;
+    forget_mappings(state);
+    int err = rep_engine_tasks(state->wet->engine, &tasks, &task);
+    if (!err)
+        copy_task(state, tasks, task);
+    return err;
+}
+
+static int find_mappings(struct wetdbg_state *state)
+{
     const struct agt_view *views;
     struct wetdbg *wet = state->wet;
-    uint32_t task;
-    int err = rep_engine_tasks(wet->engine, &tasks, &task);
+    int err = stand(state);
+    if (!err)
+        err = rep_engine_views(wet->engine, &views, &state->mapping_count);
     if (err)
         return err;
-    copy_task(state, tasks, task);
-    err = rep_engine_views(wet->engine, &views, &state->mapping_count);
-    if (err)
-        return err;
-    free(state->mappings);
     state->mappings = calloc(state->mapping_count + 1, sizeof(*state->mappings));
     if (!state->mappings)
         return -ENOMEM;
@@ -153,7 +165,7 @@ void wetdbg_state_close(struct wetdbg_state *state)
     if (!state)
         return;
     rerun_forget(state);
-    free(state->mappings);
+    forget_mappings(state);
     free(state);
 }
 
@@ -253,7 +265,8 @@ int wetdbg_state_read(struct wetdbg_state *state, uint64_t address, void *bytes,
 int wetdbg_state_mappings(struct wetdbg_state *state, const struct wetdbg_mapping **list,
                           size_t *count)
 {
+    int err = state->mappings ? 0 : find_mappings(state);
     *list = state->mappings;
-    *count = state->mapping_count;
-    return 0;
+    *count = err ? 0 : state->mapping_count;
+    return err;
 }
