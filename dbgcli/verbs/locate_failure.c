@@ -199,23 +199,25 @@ static bool is_at(struct cli_session *session, const char *text, wetdbg_time tim
  * line has called something that did not come back, the time before; else the instruction. */
 static char *criterion_of_decision(struct cli_session *session, const struct cli_loop *loop)
 {
+    static const char *const instances[] = {"", "#-2"};
     struct wetdbg_line line = {0};
     struct wetdbg_module module;
-    char *texts[3] = {0}, *found = NULL;
+    char *text = NULL;
 
-    if (!wetdbg_line_of_instruction(session->model, loop->exit_pc, &line) && line.file) {
-        texts[0] = criterion_at(session, line.file, line.line);
-        texts[1] = cli_asprintf("%s:%" PRIu32 "#-2", line.file, line.line);
+    wetdbg_line_of_instruction(session->model, loop->exit_pc, &line);
+    for (size_t i = 0; line.file && i < sizeof(instances) / sizeof(*instances); i++) {
+        text = cli_asprintf("%s:%" PRIu32 "%s", line.file, line.line, instances[i]);
+        if (is_at(session, text, loop->last))
+            return text;
+        free(text);
     }
-    if (!wetdbg_module_at(session->model, loop->exit_pc, &module))
-        texts[2] = cli_asprintf("%s+0x%" PRIx64, module.name, loop->exit_pc - module.bias);
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-        if (!found && texts[i] && is_at(session, texts[i], loop->last))
-            found = texts[i];
-        else
-            free(texts[i]);
-    }
-    return found;
+    if (wetdbg_module_at(session->model, loop->exit_pc, &module))
+        return NULL;
+    text = cli_asprintf("%s+0x%" PRIx64, module.name, loop->exit_pc - module.bias);
+    if (is_at(session, text, loop->last))
+        return text;
+    free(text);
+    return NULL;
 }
 
 /* Where it was in own code. */

@@ -2,7 +2,6 @@
 #include "dbgcli/verbs/locate_loop.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "dbgcli/alloc.h"
 #include "dbgcli/nav/moment.h"
